@@ -1,0 +1,1 @@
+"""Authorized Retrieval, a hands-on lab: the package that every notebook imports. Modules are the map, this is the door."""
