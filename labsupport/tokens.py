@@ -1,0 +1,112 @@
+"""Words: how a text becomes tokens, how long it counts, and which text of a chunk is ranked."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from functools import cache
+
+from labsupport.model import Chunk
+
+_ASCII_TOKENS = re.compile(r"[a-z0-9][a-z0-9-]*")
+_ATX_LINE = re.compile(r" {0,3}#{1,6}(?:[ \t][^\r\n]*)?[\r\n]*")
+_SETEXT_LINES = re.compile(r"[^\r\n].*[\r\n] {0,3}(?:=+|-+)[ \t]*[\r\n]*", re.DOTALL)
+
+# Blocks of the scripts that put no blank between words: Thai and Lao, Khmer, Kana, Han.
+_SPACELESS = (
+    "\u0e00-\u0eff\u1780-\u17ff"
+    "\u3005-\u3007\u3021-\u302f\u3031-\u303b\u3041-\u30ff\u31f0-\u31ff\U0001aff0-\U0001b16f"
+    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+)
+
+
+def tokenize(text: str) -> list[str]:
+    """The tokens of a text, in order: the same rule for what is indexed and for what is asked.
+
+    A token starts with a letter, mark or digit of any script and runs on through letters, marks, digits and hyphens, so
+    that `PMT-771` is one token. Compatibility forms are folded (NFKC) and so is case; U+2010 and U+2011 count as a
+    hyphen, U+00AD is dropped. Runs of Han, Kana, Thai, Lao or Khmer, which write no blanks, give overlapping pairs of
+    characters. Everything else (`§`, `_`, emoji) separates. Time is linear in the text. Built in notebook 02.
+    """
+    if not isinstance(text, str):
+        raise TypeError(f"tokenize needs text, got {text!r}")
+    if text.isascii():
+        return _ASCII_TOKENS.findall(text.lower())
+    words, spaceless, pieces, _ = _patterns()
+    folded = _fold(text)
+    if not spaceless.search(folded):
+        return words.findall(folded)
+    tokens: list[str] = []
+    for word in words.findall(folded):
+        for run, other in pieces.findall(word):
+            if other:
+                tokens.append(other)
+            elif len(run) == 1:
+                tokens.append(run)
+            else:
+                tokens.extend(run[at : at + 2] for at in range(len(run) - 1))
+    return tokens
+
+
+def _fold(text: str) -> str:
+    """Compatibility caseless form (The Unicode Standard, definition D146), with the look-alikes of a hyphen settled."""
+    # Sorting a run of marks is quadratic in CPython, so very long runs are cut as the Stream-Safe Text Format (UAX 15) says.
+    text = _patterns()[3].sub("\\g<0>\u034f", text.replace("\u00ad", ""))
+    text = unicodedata.normalize("NFKD", unicodedata.normalize("NFD", text).casefold())
+    text = unicodedata.normalize("NFKC", text.casefold())
+    return text.replace("\u2010", "-").replace("\u2011", "-").replace("_", " ")
+
+
+@cache
+def _patterns() -> tuple[re.Pattern[str], ...]:
+    """Words, a spaceless character, the pieces of a mixed word, a long run of marks: compiled when a text first needs them."""
+    marks = _marks()
+    return (
+        re.compile(rf"[\w{marks}][\w{marks}-]*"),
+        re.compile(rf"[{_SPACELESS}]"),
+        re.compile(rf"([{_SPACELESS}][{_SPACELESS}{marks}]*)|([^{_SPACELESS}-][^{_SPACELESS}]*)"),
+        re.compile(rf"[{marks}]{{30}}"),
+    )
+
+
+def _marks() -> str:
+    """The marks of all scripts as the inside of a character class: Python's `\\w` has letters and digits alone."""
+    spans: list[list[int]] = []
+    for code in (*range(0x300, 0x20000), *range(0xE0100, 0xE01F0)):
+        if unicodedata.category(chr(code))[0] != "M":
+            continue
+        if spans and spans[-1][1] == code - 1:
+            spans[-1][1] = code
+        else:
+            spans.append([code, code])
+    return "".join(f"{chr(first)}-{chr(last)}" for first, last in spans)
+
+
+def estimate_tokens(text: str) -> int:
+    """How many tokens of a language model a text will cost, about: (characters + 3) // 4.
+
+    An estimate, four characters to a token, rounded up; a real tokenizer gives more for code and for most scripts but
+    Latin. Budgets and window sizes are in this unit. Built in notebook 01.
+    """
+    return (len(text) + 3) // 4
+
+
+def ranked_text(chunk: Chunk) -> str:
+    """What both rankers read of a chunk: its headings, outermost first, then its text; each heading once.
+
+    Every piece of a split section so keeps its heading. Where a section has no body, the text *is* the heading line and
+    stands in for the last heading. The title of the document is not ranked. Met in notebook 02.
+    """
+    path = chunk.heading_path
+    if path and _is_heading_line(chunk.text) and _holds_words_of(chunk.text, path[-1]):
+        path = path[:-1]
+    return "\n".join((*path, chunk.text))
+
+
+def _is_heading_line(text: str) -> bool:
+    return bool(_ATX_LINE.fullmatch(text)) or (text.rstrip()[-1:] in ("=", "-") and bool(_SETEXT_LINES.fullmatch(text)))
+
+
+def _holds_words_of(text: str, heading: str) -> bool:
+    return Counter(tokenize(heading)) <= Counter(tokenize(text))
