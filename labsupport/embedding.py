@@ -1,0 +1,151 @@
+"""Text to vectors: the hash embedder that needs no download, and the door that checks what any embedder returns."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from hashlib import blake2b
+from itertools import chain
+from typing import Protocol
+
+import numpy as np
+
+from labsupport.errors import EmbeddingFailed
+from labsupport.tokens import tokenize
+
+
+class Embedder(Protocol):
+    """Maps a list of n texts to float32 (n, `dimensions`). `name` says which model made a vector: two never mix."""
+
+    name: str
+    dimensions: int
+    knows_meaning: bool
+
+    def __call__(self, texts: Sequence[str]) -> np.ndarray: ...
+
+
+class HashEmbedder:
+    """Signed feature hashing: every word falls on one of `dimensions` slots, plus or minus. It knows no meaning.
+
+    Two texts without a shared word do not match, except by collision: two words on one slot. Built in notebook 02.
+    """
+
+    knows_meaning = False
+
+    def __init__(self, dimensions: int = 96):
+        if isinstance(dimensions, bool) or not isinstance(dimensions, int) or dimensions < 1:
+            raise ValueError(f"dimensions must be a whole number from 1, got {dimensions!r}")
+        self.dimensions = dimensions
+        self.name = f"hash-blake2b-{dimensions}"
+
+    def __call__(self, texts: Sequence[str]) -> np.ndarray:
+        words = [tokenize(text) for text in texts]
+        lengths = np.fromiter(map(len, words), np.int64, len(words))
+        flat = list(chain.from_iterable(words))
+        # Not kept between calls: a cache would remember the words of past questions.
+        cell = {word: self._cell(word) for word in dict.fromkeys(flat)}
+        cells = np.fromiter(map(cell.__getitem__, flat), np.int64, len(flat))
+        width = 2 * self.dimensions
+        counts = np.bincount(np.repeat(np.arange(len(words)), lengths) * width + cells, minlength=len(words) * width)
+        counts = counts.reshape(len(words), 2, self.dimensions)
+        signed = (counts[:, 0] - counts[:, 1]).astype(np.float64)  # whole numbers: exact in any order
+        norms = np.sqrt((signed * signed).sum(axis=1, keepdims=True))
+        return np.divide(signed, norms, out=np.zeros_like(signed), where=norms > 0).astype(np.float32)
+
+    def _cell(self, word: str) -> int:
+        """The word's slot, moved up by `dimensions` where its sign is minus."""
+        digest = blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+        slot = int.from_bytes(digest[:4], "big") % self.dimensions
+        return slot if digest[4] % 2 == 0 else slot + self.dimensions
+
+
+def hash_embed(text: str, dimensions: int = 96) -> np.ndarray:
+    """One text as an L2-normed float32 vector of shape (dimensions,), or zeros where it has no token.
+
+    Per occurrence of a word: slot = first four bytes of BLAKE2b (8 bytes, big-endian) mod dimensions, plus one if the
+    fifth byte is even, minus one if odd. Knows no meaning: without a shared word there is no match. Built in notebook 02.
+    """
+    return HashEmbedder(dimensions)([text])[0]
+
+
+def cosine(a: np.ndarray, b: np.ndarray) -> float:
+    """The cosine of the angle between two vectors of one length, from -1 to 1; 0.0 where either is zero. Notebook 02."""
+    a, b = np.asarray(a, np.float64), np.asarray(b, np.float64)
+    if a.shape != b.shape or a.ndim != 1:
+        raise ValueError(f"cosine needs two vectors of one length, got shapes {a.shape} and {b.shape}")
+    length = float(np.sqrt(inner(a[None], a)[0]) * np.sqrt(inner(b[None], b)[0]))
+    return float(inner(a[None], b)[0]) / length if length else 0.0
+
+
+def inner(rows: np.ndarray, vector: np.ndarray) -> np.ndarray:
+    """Inner product of each row with the vector, in float64, dimension after dimension: a row's result depends on that
+    row and the vector alone, bit for bit, wherever the row lies. (A matrix product's last bits depend on its place.)"""
+    total = np.zeros(len(rows))
+    vector = vector.astype(np.float64)
+    for slot in np.flatnonzero(vector):
+        total += rows[:, slot].astype(np.float64) * vector[slot]
+    return total
+
+
+class _BareFunction:
+    """A function of one text, or of a list of texts, with the attributes of an embedder."""
+
+    knows_meaning = True  # a hash is what we ship; whoever brings a function brings a model
+
+    def __init__(self, function: Callable):
+        probe = np.asarray(function("probe"))
+        self.batched = probe.ndim != 1
+        if self.batched:
+            probe = np.asarray(function(["probe"]))
+            if probe.ndim != 2 or len(probe) != 1:
+                raise EmbeddingFailed(f"an embedder maps a text to (d,) or a list of n texts to (n, d), got shape {probe.shape}")
+        self.function = function
+        self.dimensions = int(probe.shape[-1])
+        self.name = f"{getattr(function, '__module__', '?')}.{getattr(function, '__qualname__', type(function).__name__)}"
+
+    def __call__(self, texts: Sequence[str]) -> np.ndarray:
+        return self.function(list(texts)) if self.batched else [self.function(text) for text in texts]
+
+
+def as_embedder(embedder: Embedder | Callable) -> Embedder:
+    """An `Embedder` as it is; `hash_embed`, or a partial of it, as `HashEmbedder`; a bare function wrapped.
+
+    A bare function maps one text to (d,) or a list of n texts to (n, d), and is taken to know meaning.
+    """
+    if all(hasattr(embedder, field) for field in ("name", "dimensions", "knows_meaning")) and callable(embedder):
+        return embedder
+    if embedder is hash_embed:
+        return HashEmbedder()
+    if isinstance(embedder, functools.partial) and embedder.func is hash_embed:
+        return HashEmbedder(*embedder.args, **embedder.keywords)
+    if callable(embedder):
+        return _BareFunction(embedder)
+    raise TypeError(f"embedder must be callable on a list of texts, got {embedder!r}")
+
+
+def embed(embedder: Embedder, texts: Sequence[str]) -> np.ndarray:
+    """What the embedder returns for these texts, checked and L2-normed: float32, shape (n, dimensions).
+
+    A row of zeros stays zero and matches nothing. Raises `EmbeddingFailed` for a wrong count, a wrong shape or a value
+    that is not finite: nothing is stored then.
+    """
+    if not texts:
+        return np.zeros((0, embedder.dimensions), np.float32)
+    try:
+        matrix = np.asarray(embedder(list(texts)), np.float64)
+    except EmbeddingFailed:
+        raise
+    except Exception as failure:
+        raise EmbeddingFailed(f"embedder {embedder.name!r} failed: {type(failure).__name__}") from failure
+    if matrix.shape != (len(texts), embedder.dimensions):
+        raise EmbeddingFailed(f"embedder {embedder.name!r} returned shape {matrix.shape}, right would be {(len(texts), embedder.dimensions)}")
+    if not np.isfinite(matrix).all():
+        raise EmbeddingFailed(f"embedder {embedder.name!r} returned a value that is not finite")
+    squares = np.zeros(len(matrix))
+    for column in matrix.T:
+        squares += column * column
+    if not np.isfinite(squares).all():
+        raise EmbeddingFailed(f"embedder {embedder.name!r} returned a vector too long to be measured")
+    off = (np.abs(squares - 1) > 1e-6) & (squares > 0)
+    matrix[off] /= np.sqrt(squares[off])[:, None]
+    return np.ascontiguousarray(matrix, np.float32)

@@ -1,0 +1,387 @@
+"""The index in memory: namespaces of shelves, two rankings over what is open, and swaps that a reader sees whole."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import math
+from collections import ChainMap, Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+import numpy as np
+
+from labsupport import bm25, dense
+from labsupport.chunking import chunk_document, section_id
+from labsupport.embedding import Embedder, as_embedder, embed, hash_embed
+from labsupport.errors import EmbeddingMismatch, RetrievalError
+from labsupport.fusion import reciprocal_rank_fusion
+from labsupport.guardrails import check_query
+from labsupport.model import AccessLabel, Chunk, Document, Hit, Principal
+from labsupport.namespace import Namespace, OpenShelves
+from labsupport.shelf import Entry
+from labsupport.tokens import ranked_text, tokenize
+from labsupport.versions import Decision, DocumentState, bury, decide, refuse_stale
+
+
+class Ranking(list):
+    """A list of `Hit`, best first, that also says what was read to make it: postings and vectors, of open shelves alone."""
+
+    def __init__(self, hits: Iterable[Hit] = (), *, postings: int = 0, vectors: int = 0):
+        super().__init__(hits)
+        self.postings = postings
+        self.vectors = vectors
+
+
+@dataclass(frozen=True)
+class _Offer:
+    """One version of one document with its chunks cut, on its way in."""
+
+    chunks: tuple[Chunk, ...]
+    doc_id: str
+    version: int
+    label: AccessLabel
+    label_tick: int | None
+    digest: str
+
+    @classmethod
+    def of(cls, doc_id: str, version: int, label: AccessLabel, label_tick: int | None, chunks: Sequence[Chunk], text: str | None) -> _Offer:
+        digest = hashlib.sha256()
+        for part in [text] if text is not None else [part for c in chunks for part in (c.chunk_id, *c.heading_path, c.text)]:
+            digest.update(len(part).to_bytes(8, "big") + part.encode("utf-8", "surrogatepass"))
+        return cls(tuple(chunks), doc_id, version, label, label_tick, digest.hexdigest())
+
+
+class Index:
+    """Documents go in under a label; only a principal gets chunks out. Exact, in memory, all state of the lab is here.
+
+    `tenant` is the default of `upsert`, `ingest`, `tombstone_doc` and `query`; `add` goes by the document's own. `k1` (from 0)
+    saturates a word's count, `b` (0 to 1) weighs a chunk's length. Built in notebooks 04 to 06.
+    """
+
+    def __init__(self, *, tenant: str = "default", embedder: Embedder | Callable = hash_embed,
+                 tokenizer: Callable[[str], list[str]] = tokenize, k1: float = 1.5, b: float = 0.75):
+        if not isinstance(tenant, str) or not tenant.strip():
+            raise ValueError(f"tenant must not be blank, got {tenant!r}")
+        if not (isinstance(k1, (int, float)) and 0 <= k1 < math.inf):
+            raise ValueError(f"k1 must be a finite number from 0, got {k1!r}")
+        if not (isinstance(b, (int, float)) and 0 <= b <= 1):
+            raise ValueError(f"b must be between 0 and 1, got {b!r}")
+        self.tenant = tenant
+        self.embedder = as_embedder(embedder)
+        self.tokenizer = tokenizer
+        self.k1, self.b = k1, b
+        self._namespaces: dict[str, Namespace] = {}
+        self._vectors_of = self._model()
+
+    # ---- in: the operator's side -------------------------------------------------------------------------------------
+
+    def add(self, document: Document) -> list[Chunk]:
+        """Chunk, label, embed, then swap: before it the old version answers, after it this one. Returns the live chunks.
+
+        The same version with the same text and label is a no-op. Raises `StaleVersion` for a version that comes too late,
+        `RetrievalError` for one version with two texts or labels. Nothing is half-stored. Built in notebook 06.
+        """
+        if not isinstance(document, Document):
+            raise TypeError(f"add needs a Document, got {document!r}")
+        self.add_many([document])
+        return self._namespaces[document.tenant].chunks_of(document.doc_id)
+
+    def add_many(self, documents_or_chunks: Iterable[Document | Chunk]) -> None:
+        """Add documents, or chunks that were cut elsewhere, in one swap for each tenant.
+
+        Chunks of one document and version belong together: they are that version. An item that comes too late, or that
+        contradicts what lives, is refused as `add` would refuse it; the others are stored, and then the first refusal is
+        raised, so that the outcome does not depend on how a delivery was cut into batches.
+        """
+        offers: list[tuple[str, _Offer]] = []
+        loose: dict[tuple[str, str, int, AccessLabel], list[Chunk]] = {}
+        for item in documents_or_chunks:
+            if isinstance(item, Document):
+                offers.append((item.tenant, _Offer.of(item.doc_id, item.version, item.label, None, chunk_document(item), item.text)))
+            elif isinstance(item, Chunk):
+                loose.setdefault((item.tenant, item.doc_id, item.version, item.label), []).append(item)
+            else:
+                raise TypeError(f"add_many needs documents or chunks, got {item!r}")
+        for (tenant, doc_id, version, label), chunks in loose.items():
+            offers.append((tenant, _Offer.of(doc_id, version, label, None, chunks, None)))
+        by_tenant: dict[str, list[_Offer]] = {}
+        for tenant, offer in offers:
+            by_tenant.setdefault(tenant, []).append(offer)
+        refusals: list[RetrievalError] = []
+        swapped = {tenant: self._swapped(tenant, batch, refusals) for tenant, batch in by_tenant.items()}
+        self._publish(swapped)
+        if refusals:
+            raise refusals[0]
+
+    def ingest(self, doc_id: str, version: int, text: str, acl: Collection[str]) -> list[Chunk]:
+        """The handbook's short form of `add`: a document of the index's own tenant, internal, without a barrier."""
+        return self.add(Document(doc_id, self.tenant, doc_id, text, acl=acl, version=version))
+
+    def store(self, document: Document, *, label_tick: int) -> list[Chunk]:
+        """`add` for an ingestion job, whose label has a tick of its own: a higher one moves the document to another shelf at
+        once, an equal one is a no-op, a lower one is refused (`StaleLabel`). Built in notebook 06."""
+        refusals: list[RetrievalError] = []
+        offer = _Offer.of(document.doc_id, document.version, document.label, label_tick, chunk_document(document), document.text)
+        self._publish({document.tenant: self._swapped(document.tenant, [offer], refusals)})
+        if refusals:
+            raise refusals[0]
+        return self._namespaces[document.tenant].chunks_of(document.doc_id)
+
+    def upsert(self, *, chunk_id: str, doc_id: str, text: str, acl: Collection[str], version: int, tenant: str | None = None,
+               classification: str = "internal", barrier: str | None = None, updated_tick: int = 0) -> Chunk:
+        """The low door: one chunk under an id that you choose. It replaces that id alone; siblings of an older version stay
+        until `tombstone_doc`, which notebook 06 shows.
+
+        Raises `StaleVersion` below the document's highest version or its floor, `RetrievalError` for one version with two
+        texts or labels, or an id that another document of the tenant holds.
+        """
+        label = AccessLabel(self.tenant if tenant is None else tenant, classification, barrier, acl)
+        chunk = Chunk(chunk_id, doc_id, version, text, (), 0, len(text), label, updated_tick)
+        if not text.strip():
+            raise ValueError(f"text of {chunk_id!r} must not be blank, got {text!r}")
+        namespace = self._namespace(label.tenant)
+        state = namespace.documents.get(doc_id, DocumentState())
+        refuse_stale(doc_id, state, version)
+        self._refuse_taken(namespace.holder, namespace.tenant, doc_id, [chunk])
+        removed = []
+        if chunk_id in state.chunk_labels:
+            old = namespace.chunk(state.chunk_labels[chunk_id], chunk_id)
+            if version == old.version:
+                if text != old.text:
+                    raise RetrievalError(f"version {version} of {chunk_id!r} lives with another text; another text needs a higher version")
+                if label != old.label:
+                    raise RetrievalError(f"version {version} of {chunk_id!r} lives with another label; another label needs a higher version")
+                return old
+            removed = [old]
+        state = replace(state, highest=version, digest=None, label=None, chunk_labels={**state.chunk_labels, chunk_id: label})
+        self._publish({label.tenant: namespace.changed(removed=removed, entries=self._entries([chunk]), documents={doc_id: state})})
+        return chunk
+
+    def tombstone_doc(self, doc_id: str, *, below_version: int | None = None, tenant: str | None = None) -> None:
+        """Kill what lives of a document below a version (`None`: all of it, and set the floor above the highest seen).
+
+        A tombstone keeps the floor and never the text. A document that was never stored gets its floor all the same: a
+        job that comes late may not bring it to life. Built in notebook 06.
+        """
+        if not isinstance(doc_id, str) or not doc_id.strip():
+            raise ValueError(f"doc_id must be non-blank text, got {doc_id!r}")
+        if below_version is not None and (isinstance(below_version, bool) or not isinstance(below_version, int) or below_version < 1):
+            raise ValueError(f"below_version must be a whole number from 1, or None for all, got {below_version!r}")
+        namespace = self._namespace(self.tenant if tenant is None else tenant)
+        state = bury(namespace.documents.get(doc_id, DocumentState()), below_version)
+        dead = [chunk for chunk in namespace.chunks_of(doc_id) if chunk.version < state.floor]
+        if state.highest < state.floor:  # nothing that was ever offered may live: keep the floor and forget the rest
+            state = DocumentState(highest=state.highest, floor=state.floor)
+        else:
+            gone = {chunk.chunk_id for chunk in dead}
+            state = replace(state, chunk_labels={i: label for i, label in state.chunk_labels.items() if i not in gone})
+        self._publish({namespace.tenant: namespace.changed(removed=dead, entries=(), documents={doc_id: state})})
+
+    def rebuild(self, embedder: Embedder | Callable) -> None:
+        """Embed every chunk again with another model, then swap all of it at one instant. Built in notebook 02."""
+        fresh = copy.copy(self)
+        fresh.embedder = as_embedder(embedder)
+        fresh._vectors_of = fresh._model()
+        fresh._namespaces = {}
+        for tenant, namespace in self._namespaces.items():
+            chunks = [chunk for shelf in namespace.shelves.values() for chunk in shelf.chunks]
+            rebuilt = Namespace(tenant, fresh.embedder.dimensions).changed(
+                removed=(), entries=fresh._entries(chunks), documents=namespace.documents)
+            fresh._namespaces[tenant] = replace(
+                rebuilt, generations={label: number + 1 for label, number in namespace.generations.items()})
+        self.__dict__.update(fresh.__dict__)
+
+    def namespaces(self) -> list[str]:
+        """The operator's: the tenants that hold documents, in alphabetical order."""
+        return sorted(tenant for tenant, namespace in self._namespaces.items() if namespace.holder)
+
+    def closed_to(self, principal: Principal) -> int:
+        """The operator's: how many chunks of the principal's tenant lie on shelves that are closed to them."""
+        namespace = self._namespace(_principal(principal).tenant)
+        return len(namespace.holder) - namespace.open(principal).size
+
+    # ---- out: never without a principal ------------------------------------------------------------------------------
+
+    def lexical(self, query: str, *, principal: Principal, limit: int | None = 10, stale_before: int | None = None) -> Ranking:
+        """BM25 over the open shelves, best first; empty for a query without tokens. `Hit.lexical_rank` counts from 1.
+
+        `stale_before` leaves out chunks updated before that tick: they leave the list before ranking, not the statistics.
+        `limit=None` ranks all. Raises `ValueError` for a limit below 1. Built in notebooks 02 and 05.
+        """
+        shelves = self._open(principal, limit)
+        rows, scores, read = bm25.scores(shelves, self.tokenizer(query), k1=self.k1, b=self.b)
+        rows, scores = _only(shelves.fresh(stale_before), rows, scores)
+        best = shelves.best(rows, scores, limit)
+        return Ranking((Hit(chunk, score, lexical_rank=rank) for rank, (chunk, score) in enumerate(best, 1)), postings=read)
+
+    def dense(self, query: str, *, principal: Principal, limit: int | None = 10, stale_before: int | None = None,
+              collisions: bool = True) -> Ranking:
+        """Cosine over the open shelves, best first, only above 0. `Hit.dense_rank` counts from 1.
+
+        With an embedder that knows no meaning, a chunk that shares no word with the question is a collision: it stands in
+        this raw list, because notebook 02 teaches it, and `collisions=False` leaves it out before ranks and cuts.
+        Raises `EmbeddingMismatch` where the embedder is not the one that made the vectors.
+        """
+        shelves = self._open(principal, limit)
+        self._refuse_mixed()
+        vector = embed(self.embedder, [query])[0]
+        among, read = None, 0
+        if not collisions and not self.embedder.knows_meaning:
+            among, _, read = bm25.scores(shelves, self.tokenizer(query), k1=self.k1, b=self.b)
+        fresh = shelves.fresh(stale_before)
+        if fresh is not None:
+            among = np.flatnonzero(fresh) if among is None else among[fresh[among]]
+        rows, scores, vectors = dense.scores(shelves, vector, among=among, limit=limit)
+        best = shelves.best(rows, scores, limit)
+        return Ranking((Hit(chunk, score, dense_rank=rank) for rank, (chunk, score) in enumerate(best, 1)), postings=read, vectors=vectors)
+
+    def query(self, text: str, *, groups: Collection[str], k: int = 5) -> list[dict]:
+        """The handbook's short form for a one-tenant index: both rankings without a cut-off, fused, as dictionaries.
+
+        Asks as `Principal("session", index.tenant, groups=groups)`; `groups` is keyword-only, so that a list of names is
+        never taken for something else. Notebook 06 shows it once; `AuthorizedRetriever.retrieve` is the way in.
+        """
+        check_query(text)
+        if isinstance(k, bool) or not isinstance(k, int) or k < 1:
+            raise ValueError(f"k must be a whole number from 1, got {k!r}")
+        principal = Principal("session", self.tenant, groups=groups)
+        lexical = self.lexical(text, principal=principal, limit=None)
+        cosines = self.dense(text, principal=principal, limit=None, collisions=False)
+        near = {hit.chunk_id for hit in cosines}
+        far = sorted((hit for hit in lexical if hit.chunk_id not in near), key=lambda hit: hit.chunk_id)
+        fused = reciprocal_rank_fusion([lexical, [*cosines, *far]], limit=k)
+        return [{"chunk_id": hit.chunk_id, "doc_id": hit.chunk.doc_id, "text": hit.chunk.text, "score": hit.score,
+                 "version": hit.chunk.version, "citation": hit.chunk.citation()} for hit in fused]
+
+    def get(self, chunk_id: str, *, principal: Principal) -> Chunk | None:
+        """The chunk, or `None`: unreadable and absent look the same. Built in notebook 04."""
+        return self._open(principal).find(chunk_id)
+
+    def siblings(self, chunk: Chunk, *, principal: Principal) -> list[Chunk]:
+        """Readable windows of the section that a chunk is cut from, itself among them, in the order of the text. Notebook 08."""
+        section = section_id(chunk.chunk_id)
+        found = [other for shelf in self._open(principal).shelves
+                 for other in (shelf.chunks[row] for row in shelf.rows_of_document.get(chunk.doc_id, ()))
+                 if other.version == chunk.version and section_id(other.chunk_id) == section]
+        return sorted(found, key=lambda other: (other.start_char, other.end_char, other.chunk_id))
+
+    def stale(self, *, principal: Principal, stale_before: int) -> int:
+        """How many readable live chunks were updated before that tick, whatever anybody asks."""
+        return int(np.count_nonzero(~self._open(principal).fresh(stale_before)))
+
+    def open_labels(self, principal: Principal) -> tuple[tuple[AccessLabel, int], ...]:
+        """The labels that this principal may read, each with the generation of its shelf: what a cache must key by.
+
+        A generation moves when that shelf changes, and never because another did.
+        """
+        namespace = self._namespace(_principal(principal).tenant)
+        return tuple((label, namespace.generations[label]) for label in namespace.open_labels(principal))
+
+    def snapshot(self) -> Index:
+        """This index as it is at this instant. What happens to the index later does not reach it."""
+        frozen = copy.copy(self)
+        frozen._namespaces = dict(self._namespaces)
+        return frozen
+
+    # ---- save and load -----------------------------------------------------------------------------------------------
+
+    def save(self, path) -> None:
+        """Write all of it to one file, whole or not at all. Tombstones keep floors and no text. Built in notebook 06."""
+        from labsupport.storage import save
+
+        save(self, path)
+
+    @classmethod
+    def load(cls, path, *, embedder: Embedder | Callable = hash_embed, tokenizer: Callable[[str], list[str]] = tokenize) -> Index:
+        """Read what `save` wrote. Raises `SavedIndexError` for a damaged file, `EmbeddingMismatch` for another model."""
+        from labsupport.storage import load
+
+        return load(cls, path, embedder=embedder, tokenizer=tokenizer)
+
+    # ---- inside ------------------------------------------------------------------------------------------------------
+
+    def _namespace(self, tenant: str) -> Namespace:
+        """The tenant's partition; one that has no documents reads as empty (an error would tell which tenants exist)."""
+        if not isinstance(tenant, str) or not tenant.strip():
+            raise ValueError(f"tenant must not be blank, got {tenant!r}")
+        return self._namespaces.get(tenant) or Namespace(tenant, self.embedder.dimensions)
+
+    def _open(self, principal: Principal, limit: int | None = None) -> OpenShelves:
+        if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):
+            raise ValueError(f"limit must be a whole number from 1, got {limit!r}")
+        return self._namespace(_principal(principal).tenant).open(principal)
+
+    def _model(self) -> tuple[str, int]:
+        return self.embedder.name, self.embedder.dimensions
+
+    def _refuse_mixed(self) -> None:
+        if self._model() != self._vectors_of:
+            raise EmbeddingMismatch(f"the vectors here were made by {self._vectors_of}, the embedder is {self._model()}: rebuild(embedder) embeds all of it again")
+
+    def _entries(self, chunks: Sequence[Chunk], known: Mapping[str, np.ndarray] = MappingProxyType({})) -> list[Entry]:
+        """Chunks with their words and vectors: everything that can fail happens here, before anything is stored.
+
+        A text whose vector is `known` is not embedded again: an edit re-embeds nothing but the chunks that it changed.
+        """
+        self._refuse_mixed()
+        texts = [ranked_text(chunk) for chunk in chunks]
+        tokens = [self.tokenizer(text) for text in texts]
+        fresh = [text for text in dict.fromkeys(texts) if text not in known] if known else texts
+        embedded = embed(self.embedder, fresh)
+        vectors = [{**known, **dict(zip(fresh, embedded))}[text] for text in texts] if known else embedded
+        return [Entry(chunk, words, vector) for chunk, words, vector in zip(chunks, tokens, vectors)]
+
+    def _swapped(self, tenant: str, offers: Sequence[_Offer], refusals: list[RetrievalError]) -> Namespace:
+        """The namespace after these offers, all at one instant. Offers that are refused add to `refusals`."""
+        namespace = self._namespace(tenant)
+        states: dict[str, DocumentState] = {}
+        holder = ChainMap({}, namespace.holder)
+        arriving: dict[str, list[Chunk]] = {}
+        for offer in offers:
+            state = states.get(offer.doc_id) or namespace.documents.get(offer.doc_id, DocumentState())
+            try:
+                decision = decide(offer.doc_id, state, version=offer.version, digest=offer.digest, label=offer.label, label_tick=offer.label_tick)
+                if decision is Decision.NOTHING:
+                    continue
+                self._refuse_taken(holder, namespace.tenant, offer.doc_id, offer.chunks)
+            except RetrievalError as refusal:
+                refusals.append(refusal)
+                continue
+            chunks = offer.chunks
+            if decision is Decision.RELABEL:
+                chunks = [replace(chunk, label=offer.label) for chunk in arriving.get(offer.doc_id) or namespace.chunks_of(offer.doc_id)]
+            arriving[offer.doc_id] = list(chunks)
+            holder.update({chunk.chunk_id: offer.doc_id for chunk in chunks})
+            states[offer.doc_id] = replace(
+                state, highest=offer.version, digest=offer.digest, label=offer.label,
+                label_tick=state.label_tick if offer.label_tick is None else offer.label_tick,
+                chunk_labels={chunk.chunk_id: offer.label for chunk in chunks})
+        removed = [chunk for doc_id in arriving for chunk in namespace.chunks_of(doc_id)]
+        known = {ranked_text(chunk): namespace.vector(chunk) for chunk in removed}
+        entries = self._entries([chunk for chunks in arriving.values() for chunk in chunks], known)
+        return namespace.changed(removed=removed, entries=entries, documents=states)
+
+    @staticmethod
+    def _refuse_taken(holder: Mapping[str, str], tenant: str, doc_id: str, chunks: Sequence[Chunk]) -> None:
+        """A chunk id names one chunk of one document of a tenant."""
+        for chunk_id, times in Counter(chunk.chunk_id for chunk in chunks).items():
+            if times > 1:
+                raise RetrievalError(f"chunk id {chunk_id!r} stands {times} times in one version of {doc_id!r}")
+            if holder.get(chunk_id, doc_id) != doc_id:
+                raise RetrievalError(f"chunk id {chunk_id!r} belongs to another document of {tenant!r} than {doc_id!r}")
+
+    def _publish(self, namespaces: dict[str, Namespace]) -> None:
+        """The one switch: a reader holds the map before it or the map after it."""
+        self._namespaces = {**self._namespaces, **namespaces}
+
+
+def _principal(principal: object) -> Principal:
+    if not isinstance(principal, Principal):
+        raise TypeError(f"a search needs a Principal, who asks; got {principal!r}")
+    return principal
+
+
+def _only(mask: np.ndarray | None, rows: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    return (rows, scores) if mask is None else (rows[mask[rows]], scores[mask[rows]])

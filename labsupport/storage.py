@@ -1,0 +1,104 @@
+"""An index on disk: one file, written whole or not at all, and read only if every byte is what was written."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from labsupport.embedding import Embedder
+from labsupport.errors import EmbeddingMismatch, SavedIndexError
+from labsupport.model import AccessLabel, Chunk
+from labsupport.namespace import Namespace
+from labsupport.shelf import Entry
+from labsupport.tokens import ranked_text
+from labsupport.versions import DocumentState
+
+if TYPE_CHECKING:
+    from labsupport.index import Index
+
+_MAGIC = b"labsupport index 1\n"
+
+
+def save(index: Index, path) -> None:
+    """Write settings, floors, chunks and vectors. A dead document leaves its floor in the file, and nothing of its text."""
+    namespaces, vectors = [], []
+    for tenant, namespace in sorted(index._namespaces.items()):
+        chunks = sorted((chunk for shelf in namespace.shelves.values() for chunk in shelf.chunks), key=lambda chunk: chunk.chunk_id)
+        vectors += [namespace.vector(chunk) for chunk in chunks]
+        namespaces.append({
+            "tenant": tenant,
+            "generations": [[_packed(label), namespace.generations[label]]
+                            for label in sorted(namespace.generations, key=lambda label: label.sort_key)],
+            "documents": {doc_id: {"highest": state.highest, "floor": state.floor, "digest": state.digest, "label_tick": state.label_tick,
+                                   "label": None if state.label is None else _packed(state.label)}
+                          for doc_id, state in sorted(namespace.documents.items())},
+            "chunks": [[chunk.chunk_id, chunk.doc_id, chunk.version, chunk.text, chunk.heading_path, chunk.start_char, chunk.end_char,
+                        _packed(chunk.label), chunk.updated_tick] for chunk in chunks],
+        })
+    settings = {"tenant": index.tenant, "model": list(index._vectors_of), "tokenizer": _name(index.tokenizer), "k1": index.k1, "b": index.b}
+    manifest = json.dumps({"settings": settings, "namespaces": namespaces}, sort_keys=True).encode("ascii")
+    matrix = np.stack(vectors).astype("<f4").tobytes() if vectors else b""
+    body = len(manifest).to_bytes(8, "big") + manifest + matrix
+    path = Path(path)
+    beside = path.with_name(path.name + ".part")
+    with open(beside, "wb") as file:
+        file.write(_MAGIC + hashlib.sha256(body).digest() + body)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(beside, path)
+
+
+def load(kind: type[Index], path, *, embedder: Embedder | Callable, tokenizer: Callable[[str], list[str]]) -> Index:
+    """Read a saved index whole, or raise and return nothing."""
+    saved = Path(path).read_bytes()
+    head = len(_MAGIC) + 32
+    if not saved.startswith(_MAGIC):
+        raise SavedIndexError(f"{Path(path).name!r} is not an index that labsupport saved")
+    if hashlib.sha256(saved[head:]).digest() != saved[len(_MAGIC):head]:
+        raise SavedIndexError(f"{Path(path).name!r} is cut off or damaged: its checksum does not match. Save it again from its source")
+    cut = head + 8 + int.from_bytes(saved[head:head + 8], "big")
+    manifest = json.loads(saved[head + 8:cut])
+    settings = manifest["settings"]
+    index = kind(tenant=settings["tenant"], embedder=embedder, tokenizer=tokenizer, k1=settings["k1"], b=settings["b"])
+    if list(index._vectors_of) != settings["model"]:
+        raise EmbeddingMismatch(f"{Path(path).name!r} was made by {settings['model']}, the embedder is {list(index._vectors_of)}: "
+                                "load it with its own model, then rebuild(embedder)")
+    if _name(tokenizer) != settings["tokenizer"]:
+        raise SavedIndexError(f"{Path(path).name!r} was made with the tokenizer {settings['tokenizer']!r}, got {_name(tokenizer)!r}")
+    vectors = np.frombuffer(saved[cut:], "<f4").astype(np.float32).reshape(-1, index.embedder.dimensions)
+    first = 0
+    for packed in manifest["namespaces"]:
+        entries = []
+        for chunk_id, doc_id, version, text, path_, start, end, label, tick in packed["chunks"]:
+            chunk = Chunk(chunk_id, doc_id, version, text, tuple(path_), start, end, _label(label), tick)
+            entries.append(Entry(chunk, tokenizer(ranked_text(chunk)), vectors[first]))
+            first += 1
+        held: dict[str, dict[str, AccessLabel]] = {}
+        for entry in entries:
+            held.setdefault(entry.chunk.doc_id, {})[entry.chunk.chunk_id] = entry.chunk.label
+        documents = {doc_id: DocumentState(**{**state, "label": state["label"] and _label(state["label"]), "chunk_labels": held.get(doc_id, {})})
+                     for doc_id, state in packed["documents"].items()}
+        namespace = Namespace(packed["tenant"], index.embedder.dimensions).changed(removed=(), entries=entries, documents=documents)
+        generations = {_label(label): number for label, number in packed["generations"]}
+        index._publish({packed["tenant"]: replace(namespace, generations=generations)})
+    return index
+
+
+def _packed(label: AccessLabel) -> list:
+    return [label.tenant, label.classification, label.barrier, sorted(label.acl)]
+
+
+def _label(packed: list) -> AccessLabel:
+    tenant, classification, barrier, acl = packed
+    return AccessLabel(tenant, classification, barrier, frozenset(acl))
+
+
+def _name(tokenizer: Callable) -> str:
+    return f"{getattr(tokenizer, '__module__', '?')}.{getattr(tokenizer, '__qualname__', type(tokenizer).__name__)}"
