@@ -76,32 +76,35 @@ class Trap:
     leg: str = "retrieve"
     policy: Mapping[str, Any] = field(default_factory=dict)
     now_tick: int = 0
+    after: str = ""
     must_leak: tuple[str, ...] = ()
     leak_first: str = ""
     must_lose: tuple[str, ...] = ()
     odd_word: str = ""
     turned: bool = False
+    moved: tuple[str, ...] = ()
     must_not: tuple[str, ...] = ()
     must_find: tuple[str, ...] = ()
     first: str = ""
     empty: bool = False
     no_shared_word: bool = False
     order: tuple[str, ...] = ()
+    holds: tuple[str, ...] = ()
 
     @property
     def bites(self) -> bool:
         """Does it say what the wrong design shows?"""
-        return bool(self.must_leak or self.leak_first or self.must_lose or self.odd_word or self.turned)
+        return bool(self.must_leak or self.leak_first or self.must_lose or self.odd_word or self.turned or self.moved)
 
     @property
     def closes(self) -> bool:
         """Does it say what the right design shows?"""
-        return bool(self.must_not or self.must_find or self.first or self.empty or self.no_shared_word or self.order or self.words)
+        return bool(self.must_not or self.must_find or self.first or self.empty or self.no_shared_word or self.order or self.holds or self.words)
 
     @property
     def references(self) -> tuple[str, ...]:
         single = tuple(one for one in (self.leak_first, self.first) if one)
-        return self.must_leak + self.must_lose + self.must_not + self.must_find + self.order + single
+        return self.must_leak + self.must_lose + self.must_not + self.must_find + self.moved + self.order + single
 
 
 @dataclass(frozen=True)
@@ -310,6 +313,8 @@ def read_manifest(folder: Path) -> Manifest:
         place = Place(file, f"trap[{number}]")
         _one_of(trap.principal, readers, place.at("principal"))
         _one_of(trap.leg, ("retrieve", "lexical"), place.at("leg"))
+        if trap.after:
+            _one_of(trap.after, readers, place.at("after"))
         known(trap.references, place)
         if bool(trap.query) == bool(trap.words):
             raise place.wrong("must have either query or words")
