@@ -14,7 +14,7 @@ _ATX_LINE = re.compile(r" {0,3}#{1,6}(?:[ \t][^\r\n]*)?[\r\n]*")
 _SETEXT_LINES = re.compile(r"[^\r\n].*[\r\n] {0,3}(?:=+|-+)[ \t]*[\r\n]*", re.DOTALL)
 
 # Blocks of the scripts that put no blank between words: Thai and Lao, Khmer, Kana, Han.
-_SPACELESS = (
+SPACELESS = (
     "\u0e00-\u0eff\u1780-\u17ff"
     "\u3005-\u3007\u3021-\u302f\u3031-\u303b\u3041-\u30ff\u31f0-\u31ff\U0001aff0-\U0001b16f"
     "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
@@ -61,16 +61,17 @@ def _fold(text: str) -> str:
 @cache
 def _patterns() -> tuple[re.Pattern[str], ...]:
     """Words, a spaceless character, the pieces of a mixed word, a long run of marks: compiled when a text first needs them."""
-    marks = _marks()
+    inside = marks()
     return (
-        re.compile(rf"[\w{marks}][\w{marks}-]*"),
-        re.compile(rf"[{_SPACELESS}]"),
-        re.compile(rf"([{_SPACELESS}][{_SPACELESS}{marks}]*)|([^{_SPACELESS}-][^{_SPACELESS}]*)"),
-        re.compile(rf"[{marks}]{{30}}"),
+        re.compile(rf"[\w{inside}][\w{inside}-]*"),
+        re.compile(rf"[{SPACELESS}]"),
+        re.compile(rf"([{SPACELESS}][{SPACELESS}{inside}]*)|([^{SPACELESS}-][^{SPACELESS}]*)"),
+        re.compile(rf"[{inside}]{{30}}"),
     )
 
 
-def _marks() -> str:
+@cache
+def marks() -> str:
     """The marks of all scripts as the inside of a character class: Python's `\\w` has letters and digits alone."""
     spans: list[list[int]] = []
     for code in (*range(0x300, 0x20000), *range(0xE0100, 0xE01F0)):
