@@ -40,14 +40,18 @@ class HashEmbedder:
 
     def __call__(self, texts: Sequence[str]) -> np.ndarray:
         words = [tokenize(text) for text in texts]
-        lengths = np.fromiter(map(len, words), np.int64, len(words))
         flat = list(chain.from_iterable(words))
-        # Not kept between calls: a cache would remember the words of past questions.
-        cell = {word: self._cell(word) for word in dict.fromkeys(flat)}
-        cells = np.fromiter(map(cell.__getitem__, flat), np.int64, len(flat))
+        number = {word: place for place, word in enumerate(dict.fromkeys(flat))}
+        return self.of_words(list(number), np.fromiter(map(number.__getitem__, flat), np.int64, len(flat)),
+                             np.fromiter(map(len, words), np.int64, len(words)))
+
+    def of_words(self, vocabulary: Sequence[str], words: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+        """The vectors of texts that are cut already: `words` runs through all texts and numbers into `vocabulary`."""
+        # Cells are not kept between calls: a cache would remember the words of past questions.
+        cells = np.fromiter(map(self._cell, vocabulary), np.int64, len(vocabulary))
         width = 2 * self.dimensions
-        counts = np.bincount(np.repeat(np.arange(len(words)), lengths) * width + cells, minlength=len(words) * width)
-        counts = counts.reshape(len(words), 2, self.dimensions)
+        counts = np.bincount(np.repeat(np.arange(len(lengths)) * width, lengths) + cells[words], minlength=len(lengths) * width)
+        counts = counts.reshape(len(lengths), 2, self.dimensions)
         signed = (counts[:, 0] - counts[:, 1]).astype(np.float64)  # whole numbers: exact in any order
         norms = np.sqrt((signed * signed).sum(axis=1, keepdims=True))
         return np.divide(signed, norms, out=np.zeros_like(signed), where=norms > 0).astype(np.float32)

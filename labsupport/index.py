@@ -5,7 +5,8 @@ from __future__ import annotations
 import copy
 import hashlib
 import math
-from collections import ChainMap, Counter
+import re
+from collections import ChainMap
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -13,14 +14,14 @@ from types import MappingProxyType
 import numpy as np
 
 from labsupport import bm25, dense
-from labsupport.chunking import chunk_document, section_id
-from labsupport.embedding import Embedder, as_embedder, embed, hash_embed
+from labsupport.chunking import chunk_document
+from labsupport.embedding import Embedder, HashEmbedder, as_embedder, embed, hash_embed
 from labsupport.errors import EmbeddingMismatch, RetrievalError
 from labsupport.fusion import reciprocal_rank_fusion
 from labsupport.guardrails import check_query
 from labsupport.model import AccessLabel, Chunk, Document, Hit, Principal
 from labsupport.namespace import Namespace, OpenShelves
-from labsupport.shelf import Entry
+from labsupport.shelf import Batch
 from labsupport.tokens import ranked_text, tokenize
 from labsupport.versions import Decision, DocumentState, bury, decide, refuse_stale
 
@@ -47,10 +48,9 @@ class _Offer:
 
     @classmethod
     def of(cls, doc_id: str, version: int, label: AccessLabel, label_tick: int | None, chunks: Sequence[Chunk], text: str | None) -> _Offer:
-        digest = hashlib.sha256()
-        for part in [text] if text is not None else [part for c in chunks for part in (c.chunk_id, *c.heading_path, c.text)]:
-            digest.update(len(part).to_bytes(8, "big") + part.encode("utf-8", "surrogatepass"))
-        return cls(tuple(chunks), doc_id, version, label, label_tick, digest.hexdigest())
+        content = text if text is not None else [(chunk.chunk_id, chunk.heading_path, chunk.text) for chunk in chunks]
+        digest = hashlib.sha256(ascii(content).encode("ascii")).hexdigest()
+        return cls(tuple(chunks), doc_id, version, label, label_tick, digest)
 
 
 class Index:
@@ -156,7 +156,7 @@ class Index:
                 return old
             removed = [old]
         state = replace(state, highest=version, digest=None, label=None, chunk_labels={**state.chunk_labels, chunk_id: label})
-        self._publish({label.tenant: namespace.changed(removed=removed, entries=self._entries([chunk]), documents={doc_id: state})})
+        self._publish({label.tenant: namespace.changed(removed=removed, batch=self._batch([chunk]), documents={doc_id: state})})
         return chunk
 
     def tombstone_doc(self, doc_id: str, *, below_version: int | None = None, tenant: str | None = None) -> None:
@@ -177,7 +177,7 @@ class Index:
         else:
             gone = {chunk.chunk_id for chunk in dead}
             state = replace(state, chunk_labels={i: label for i, label in state.chunk_labels.items() if i not in gone})
-        self._publish({namespace.tenant: namespace.changed(removed=dead, entries=(), documents={doc_id: state})})
+        self._publish({namespace.tenant: namespace.changed(removed=dead, batch=None, documents={doc_id: state})})
 
     def rebuild(self, embedder: Embedder | Callable) -> None:
         """Embed every chunk again with another model, then swap all of it at one instant. Built in notebook 02."""
@@ -188,7 +188,7 @@ class Index:
         for tenant, namespace in self._namespaces.items():
             chunks = [chunk for shelf in namespace.shelves.values() for chunk in shelf.chunks]
             rebuilt = Namespace(tenant, fresh.embedder.dimensions).changed(
-                removed=(), entries=fresh._entries(chunks), documents=namespace.documents)
+                removed=(), batch=fresh._batch(chunks), documents=namespace.documents)
             fresh._namespaces[tenant] = replace(
                 rebuilt, generations={label: number + 1 for label, number in namespace.generations.items()})
         self.__dict__.update(fresh.__dict__)
@@ -261,10 +261,10 @@ class Index:
 
     def siblings(self, chunk: Chunk, *, principal: Principal) -> list[Chunk]:
         """Readable windows of the section that a chunk is cut from, itself among them, in the order of the text. Notebook 08."""
-        section = section_id(chunk.chunk_id)
+        section = _section(chunk)
         found = [other for shelf in self._open(principal).shelves
                  for other in (shelf.chunks[row] for row in shelf.rows_of_document.get(chunk.doc_id, ()))
-                 if other.version == chunk.version and section_id(other.chunk_id) == section]
+                 if other.version == chunk.version and _section(other) == section]
         return sorted(found, key=lambda other: (other.start_char, other.end_char, other.chunk_id))
 
     def stale(self, *, principal: Principal, stale_before: int) -> int:
@@ -320,18 +320,25 @@ class Index:
         if self._model() != self._vectors_of:
             raise EmbeddingMismatch(f"the vectors here were made by {self._vectors_of}, the embedder is {self._model()}: rebuild(embedder) embeds all of it again")
 
-    def _entries(self, chunks: Sequence[Chunk], known: Mapping[str, np.ndarray] = MappingProxyType({})) -> list[Entry]:
+    def _batch(self, chunks: Sequence[Chunk], known: Mapping[str, np.ndarray] = MappingProxyType({})) -> Batch:
         """Chunks with their words and vectors: everything that can fail happens here, before anything is stored.
 
         A text whose vector is `known` is not embedded again: an edit re-embeds nothing but the chunks that it changed.
         """
         self._refuse_mixed()
         texts = [ranked_text(chunk) for chunk in chunks]
-        tokens = [self.tokenizer(text) for text in texts]
-        fresh = [text for text in dict.fromkeys(texts) if text not in known] if known else texts
-        embedded = embed(self.embedder, fresh)
-        vectors = [{**known, **dict(zip(fresh, embedded))}[text] for text in texts] if known else embedded
-        return [Entry(chunk, words, vector) for chunk, words, vector in zip(chunks, tokens, vectors)]
+
+        def vectors(vocabulary: Sequence[str], words: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+            if isinstance(self.embedder, HashEmbedder) and self.tokenizer is tokenize:  # the words are at hand: do not cut them twice
+                return self.embedder.of_words(vocabulary, words, lengths)
+            fresh = [number for number, text in enumerate(texts) if text not in known]
+            embedded = embed(self.embedder, [texts[number] for number in fresh])
+            if len(fresh) == len(texts):
+                return embedded
+            by_number = dict(zip(fresh, embedded))
+            return np.stack([by_number[number] if number in by_number else known[text] for number, text in enumerate(texts)])
+
+        return Batch.of(chunks, [self.tokenizer(text) for text in texts], vectors)
 
     def _swapped(self, tenant: str, offers: Sequence[_Offer], refusals: list[RetrievalError]) -> Namespace:
         """The namespace after these offers, all at one instant. Offers that are refused add to `refusals`."""
@@ -354,23 +361,25 @@ class Index:
                 chunks = [replace(chunk, label=offer.label) for chunk in arriving.get(offer.doc_id) or namespace.chunks_of(offer.doc_id)]
             arriving[offer.doc_id] = list(chunks)
             holder.update({chunk.chunk_id: offer.doc_id for chunk in chunks})
-            states[offer.doc_id] = replace(
-                state, highest=offer.version, digest=offer.digest, label=offer.label,
+            states[offer.doc_id] = DocumentState(
+                highest=offer.version, floor=state.floor, digest=offer.digest, label=offer.label,
                 label_tick=state.label_tick if offer.label_tick is None else offer.label_tick,
                 chunk_labels={chunk.chunk_id: offer.label for chunk in chunks})
         removed = [chunk for doc_id in arriving for chunk in namespace.chunks_of(doc_id)]
         known = {ranked_text(chunk): namespace.vector(chunk) for chunk in removed}
-        entries = self._entries([chunk for chunks in arriving.values() for chunk in chunks], known)
-        return namespace.changed(removed=removed, entries=entries, documents=states)
+        batch = self._batch([chunk for chunks in arriving.values() for chunk in chunks], known)
+        return namespace.changed(removed=removed, batch=batch, documents=states)
 
     @staticmethod
     def _refuse_taken(holder: Mapping[str, str], tenant: str, doc_id: str, chunks: Sequence[Chunk]) -> None:
         """A chunk id names one chunk of one document of a tenant."""
-        for chunk_id, times in Counter(chunk.chunk_id for chunk in chunks).items():
-            if times > 1:
-                raise RetrievalError(f"chunk id {chunk_id!r} stands {times} times in one version of {doc_id!r}")
-            if holder.get(chunk_id, doc_id) != doc_id:
-                raise RetrievalError(f"chunk id {chunk_id!r} belongs to another document of {tenant!r} than {doc_id!r}")
+        seen: set[str] = set()
+        for chunk in chunks:
+            if chunk.chunk_id in seen:
+                raise RetrievalError(f"chunk id {chunk.chunk_id!r} stands more than once in one version of {doc_id!r}")
+            if holder.get(chunk.chunk_id, doc_id) != doc_id:
+                raise RetrievalError(f"chunk id {chunk.chunk_id!r} belongs to another document of {tenant!r} than {doc_id!r}")
+            seen.add(chunk.chunk_id)
 
     def _publish(self, namespaces: dict[str, Namespace]) -> None:
         """The one switch: a reader holds the map before it or the map after it."""
@@ -381,6 +390,11 @@ def _principal(principal: object) -> Principal:
     if not isinstance(principal, Principal):
         raise TypeError(f"a search needs a Principal, who asks; got {principal!r}")
     return principal
+
+
+def _section(chunk: Chunk) -> tuple[str, tuple[str, ...]]:
+    """A chunk's id without the number of its window, and its headings: what the windows of one section share."""
+    return re.sub(r"\+\d+$", "", chunk.chunk_id), chunk.heading_path
 
 
 def _only(mask: np.ndarray | None, rows: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

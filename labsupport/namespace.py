@@ -5,7 +5,7 @@ Immutable: a change makes another namespace, and the index swaps the two in one 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from labsupport.entitlement import can_read
 from labsupport.model import AccessLabel, Chunk, Principal
-from labsupport.shelf import Entry, Shelf
+from labsupport.shelf import Batch, Shelf
 from labsupport.versions import DocumentState
 
 
@@ -104,24 +104,23 @@ class Namespace:
         chunks = [self.chunk(label, chunk_id) for chunk_id, label in state.chunk_labels.items()]
         return sorted(chunks, key=lambda chunk: (chunk.start_char, chunk.end_char, chunk.chunk_id))
 
-    def changed(self, *, removed: Iterable[Chunk], entries: Sequence[Entry], documents: Mapping[str, DocumentState]) -> Namespace:
-        """This namespace after one swap: chunks that leave, entries that arrive, and the documents' states after it.
+    def changed(self, *, removed: Iterable[Chunk], batch: Batch | None, documents: Mapping[str, DocumentState]) -> Namespace:
+        """This namespace after one swap: chunks that leave, a batch that arrives, and the documents' states after it.
 
         A shelf's generation moves when that shelf changes, and never because another did.
         """
         leaving: dict[AccessLabel, list[str]] = {}
-        arriving: dict[AccessLabel, list[Entry]] = {}
         holder = dict(self.holder)
         for chunk in removed:
             leaving.setdefault(chunk.label, []).append(chunk.chunk_id)
             del holder[chunk.chunk_id]
-        for entry in entries:
-            arriving.setdefault(entry.chunk.label, []).append(entry)
-            holder[entry.chunk.chunk_id] = entry.chunk.doc_id
+        arriving = dict(batch.by_label()) if batch is not None else {}
+        if batch is not None:
+            holder.update((chunk.chunk_id, chunk.doc_id) for chunk in batch.chunks)
         shelves, generations = dict(self.shelves), dict(self.generations)
         for label in leaving.keys() | arriving.keys():
             shelf = shelves.get(label) or Shelf.empty(label, self.dimensions)
-            shelf = shelf.changed(without=leaving.get(label, ()), entries=arriving.get(label, ()))
+            shelf = shelf.changed(without=leaving.get(label, ()), batch=arriving.get(label))
             generations[label] = generations.get(label, 0) + 1
             if shelf.chunks:
                 shelves[label] = shelf

@@ -211,6 +211,8 @@ def _parent(chunk: Chunk, siblings: list[Chunk], max_tokens: int) -> str:
     Made from chunks that are readable now, never from a stored copy of the whole document. Between two windows of one
     section there is nothing but blanks.
     """
+    if len({other.start_char for other in siblings}) < len(siblings):
+        return chunk.text  # given one by one, through `upsert`: their spans say nothing of each other
     here = next(number for number, other in enumerate(siblings) if other.chunk_id == chunk.chunk_id)
     first = last = here
     text = chunk.text

@@ -6,7 +6,7 @@ word, no vector), so that neither a score nor the work for it can depend on what
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -16,13 +16,37 @@ import numpy as np
 from labsupport.model import AccessLabel, Chunk
 
 
-@dataclass(frozen=True)
-class Entry:
-    """A chunk on its way to a shelf: what its words are, how many, and its vector of shape (dimensions,)."""
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Chunks on their way to shelves: the words of each, run together as numbers into `vocabulary`, and a vector for each."""
 
-    chunk: Chunk
-    tokens: Sequence[str]
-    vector: np.ndarray
+    chunks: Sequence[Chunk]
+    vocabulary: Sequence[str]
+    words: np.ndarray  # int64 (all words of all chunks,)
+    lengths: np.ndarray  # int64 (chunks,): words of each
+    vectors: np.ndarray  # float32 (chunks, dimensions)
+
+    @classmethod
+    def of(cls, chunks: Sequence[Chunk], tokens: Sequence[Sequence[str]], embed_words: Callable[[Sequence[str], np.ndarray, np.ndarray], np.ndarray]) -> Batch:
+        """Number the words of all chunks, then embed: `embed_words(vocabulary, words, lengths)` returns the vectors."""
+        flat = list(chain.from_iterable(tokens))
+        number = {word: place for place, word in enumerate(dict.fromkeys(flat))}
+        words = np.fromiter(map(number.__getitem__, flat), np.int64, len(flat))
+        lengths = np.fromiter(map(len, tokens), np.int64, len(tokens))
+        vocabulary = list(number)
+        return cls(chunks, vocabulary, words, lengths, embed_words(vocabulary, words, lengths))
+
+    def by_label(self) -> Iterator[tuple[AccessLabel, Batch]]:
+        """One batch for each label among the chunks."""
+        rows: dict[AccessLabel, list[int]] = {}
+        for row, chunk in enumerate(self.chunks):
+            rows.setdefault(chunk.label, []).append(row)
+        starts = np.concatenate([[0], np.cumsum(self.lengths)])
+        for label, picked in rows.items():
+            lengths = self.lengths[picked]
+            # The places of the picked chunks' words: each run begins at its start and counts on.
+            places = np.repeat(starts[picked] - np.concatenate([[0], np.cumsum(lengths)[:-1]]), lengths) + np.arange(lengths.sum())
+            yield label, Batch([self.chunks[row] for row in picked], self.vocabulary, self.words[places], lengths, self.vectors[picked])
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,41 +96,35 @@ class Shelf:
         return cls(label, (), {}, [0], np.zeros((3, 0), np.int32), np.zeros(0, np.int32), np.zeros(0, np.int64),
                    np.zeros((0, dimensions), np.float32))
 
-    def changed(self, *, without: Collection[str] = (), entries: Sequence[Entry] = ()) -> Shelf:
-        """This shelf without some chunks and with some others. Cost: a copy of the shelf's arrays, and the words of the entries."""
+    def changed(self, *, without: Collection[str] = (), batch: Batch | None = None) -> Shelf:
+        """This shelf without some chunks and with a batch of others. Cost: a copy of the shelf's arrays, and the batch's words."""
         keep = self.entries_kept(without)
         kept = keep[self.postings[0]]
         old = self.postings[:, kept]
         old[0] = (np.cumsum(keep, dtype=np.int32) - 1)[old[0]]
-        per_term = np.add.reduceat(np.append(kept, False), self.starts[:-1], dtype=np.int64) if self.terms else np.zeros(0, np.int64)
+        sizes = np.add.reduceat(np.append(kept, False), self.starts[:-1], dtype=np.int64) if self.terms else np.zeros(0, np.int64)
+        terms, postings = dict(self.terms), old
+        chunks = tuple(chunk for chunk, stays in zip(self.chunks, keep.tolist()) if stays)
+        lengths, ticks, vectors = self.lengths[keep], self.ticks[keep], self.vectors[keep]
 
-        words = list(chain.from_iterable(entry.tokens for entry in entries))
-        terms = dict(self.terms)
-        for word in dict.fromkeys(words):
-            terms.setdefault(word, len(terms))
-        lengths = np.fromiter((len(entry.tokens) for entry in entries), np.int64, len(entries))
-        term = np.fromiter(map(terms.__getitem__, words), np.int64, len(words))
-        row = np.repeat(np.arange(len(entries)), lengths)
-        pair, count = np.unique(term * max(len(entries), 1) + row, return_counts=True)
-        term, row = np.divmod(pair, max(len(entries), 1))
-        added = np.stack([row + int(keep.sum()), count, lengths[row] if len(row) else row]).astype(np.int32)
+        if batch is not None:
+            used, word = np.unique(batch.words, return_inverse=True)
+            for place in used.tolist():
+                terms.setdefault(batch.vocabulary[place], len(terms))
+            term = np.fromiter((terms[batch.vocabulary[place]] for place in used.tolist()), np.int64, len(used))[word]
+            pair, count = np.unique(term * len(batch.chunks) + np.repeat(np.arange(len(batch.chunks)), batch.lengths), return_counts=True)
+            term, row = np.divmod(pair, len(batch.chunks))
+            added = np.stack([row + len(chunks), count, batch.lengths[row]]).astype(np.int32)
+            ends = np.full(len(terms), old.shape[1])  # rows that arrive stand behind the rows of their term that were there
+            ends[: len(sizes)] = np.cumsum(sizes)
+            postings = np.insert(old, ends[term], added, axis=1) if old.shape[1] else added
+            sizes = np.bincount(term, minlength=len(terms)) + np.pad(sizes, (0, len(terms) - len(sizes)))
+            chunks += tuple(batch.chunks)
+            lengths = np.concatenate([lengths, batch.lengths.astype(np.int32)])
+            ticks = np.concatenate([ticks, np.fromiter((chunk.updated_tick for chunk in batch.chunks), np.int64, len(batch.chunks))])
+            vectors = np.concatenate([vectors, batch.vectors])
 
-        ends = np.zeros(len(terms), np.int64)  # rows that arrive stand behind the rows of their term that were there
-        ends[: len(per_term)] = np.cumsum(per_term)
-        ends[len(per_term):] = old.shape[1]
-        postings = np.insert(old, ends[term], added, axis=1) if old.shape[1] else added
-        sizes = np.bincount(term, minlength=len(terms))
-        sizes[: len(per_term)] += per_term
-        if (sizes == 0).any():  # a word that only a departed chunk held leaves with it
-            terms = {word: number for number, word in enumerate(w for w, t in terms.items() if sizes[t])}
+        if not sizes.all():  # a word that only a departed chunk held leaves with it
+            terms = {word: place for place, word in enumerate(word for word, term in terms.items() if sizes[term])}
             sizes = sizes[sizes > 0]
-        return Shelf(
-            self.label,
-            tuple(chunk for chunk, stays in zip(self.chunks, keep) if stays) + tuple(entry.chunk for entry in entries),
-            terms,
-            [0, *np.cumsum(sizes).tolist()],
-            np.ascontiguousarray(postings),
-            np.concatenate([self.lengths[keep], lengths.astype(np.int32)]),
-            np.concatenate([self.ticks[keep], np.fromiter((entry.chunk.updated_tick for entry in entries), np.int64, len(entries))]),
-            np.concatenate([self.vectors[keep], *([np.stack([entry.vector for entry in entries])] if entries else [])]),
-        )
+        return Shelf(self.label, chunks, terms, [0, *np.cumsum(sizes).tolist()], np.ascontiguousarray(postings), lengths, ticks, vectors)

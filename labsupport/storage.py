@@ -16,7 +16,7 @@ from labsupport.embedding import Embedder
 from labsupport.errors import EmbeddingMismatch, SavedIndexError
 from labsupport.model import AccessLabel, Chunk
 from labsupport.namespace import Namespace
-from labsupport.shelf import Entry
+from labsupport.shelf import Batch
 from labsupport.tokens import ranked_text
 from labsupport.versions import DocumentState
 
@@ -75,17 +75,17 @@ def load(kind: type[Index], path, *, embedder: Embedder | Callable, tokenizer: C
     vectors = np.frombuffer(saved[cut:], "<f4").astype(np.float32).reshape(-1, index.embedder.dimensions)
     first = 0
     for packed in manifest["namespaces"]:
-        entries = []
-        for chunk_id, doc_id, version, text, path_, start, end, label, tick in packed["chunks"]:
-            chunk = Chunk(chunk_id, doc_id, version, text, tuple(path_), start, end, _label(label), tick)
-            entries.append(Entry(chunk, tokenizer(ranked_text(chunk)), vectors[first]))
-            first += 1
+        chunks = [Chunk(chunk_id, doc_id, version, text, tuple(headings), start, end, _label(label), tick)
+                  for chunk_id, doc_id, version, text, headings, start, end, label, tick in packed["chunks"]]
+        stored = vectors[first:first + len(chunks)]
+        first += len(chunks)
+        batch = Batch.of(chunks, [tokenizer(ranked_text(chunk)) for chunk in chunks], lambda *_: stored)
         held: dict[str, dict[str, AccessLabel]] = {}
-        for entry in entries:
-            held.setdefault(entry.chunk.doc_id, {})[entry.chunk.chunk_id] = entry.chunk.label
+        for chunk in chunks:
+            held.setdefault(chunk.doc_id, {})[chunk.chunk_id] = chunk.label
         documents = {doc_id: DocumentState(**{**state, "label": state["label"] and _label(state["label"]), "chunk_labels": held.get(doc_id, {})})
                      for doc_id, state in packed["documents"].items()}
-        namespace = Namespace(packed["tenant"], index.embedder.dimensions).changed(removed=(), entries=entries, documents=documents)
+        namespace = Namespace(packed["tenant"], index.embedder.dimensions).changed(removed=(), batch=batch, documents=documents)
         generations = {_label(label): number for label, number in packed["generations"]}
         index._publish({packed["tenant"]: replace(namespace, generations=generations)})
     return index
