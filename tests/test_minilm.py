@@ -75,7 +75,8 @@ def model() -> MiniLM:
 
 def printed(code: str, **environment: str) -> str:
     """What a fresh Python prints when it runs this code in the project's root."""
-    run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=os.environ | environment, capture_output=True, text=True, check=True)
+    env = os.environ | environment
+    run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=env, capture_output=True, text=True, check=True)
     return run.stdout.strip()
 
 
