@@ -5,13 +5,12 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from hashlib import blake2b
-from itertools import chain
 from typing import Protocol
 
 import numpy as np
 
 from labsupport.errors import EmbeddingFailed
-from labsupport.tokens import tokenize
+from labsupport.tokens import numbered, tokenize
 
 
 class Embedder(Protocol):
@@ -39,11 +38,7 @@ class HashEmbedder:
         self.name = f"hash-blake2b-{dimensions}"
 
     def __call__(self, texts: Sequence[str]) -> np.ndarray:
-        words = [tokenize(text) for text in texts]
-        flat = list(chain.from_iterable(words))
-        number = {word: place for place, word in enumerate(dict.fromkeys(flat))}
-        return self.of_words(list(number), np.fromiter(map(number.__getitem__, flat), np.int64, len(flat)),
-                             np.fromiter(map(len, words), np.int64, len(words)))
+        return self.of_words(*numbered(map(tokenize, texts)))
 
     def of_words(self, vocabulary: Sequence[str], words: np.ndarray, lengths: np.ndarray) -> np.ndarray:
         """The vectors of texts that are cut already: `words` runs through all texts and numbers into `vocabulary`."""

@@ -6,7 +6,6 @@ import copy
 import hashlib
 import math
 import re
-from collections import ChainMap
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -35,7 +34,7 @@ class Ranking(list):
         self.vectors = vectors
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class _Offer:
     """One version of one document with its chunks cut, on its way in."""
 
@@ -144,7 +143,7 @@ class Index:
         namespace = self._namespace(label.tenant)
         state = namespace.documents.get(doc_id, DocumentState())
         refuse_stale(doc_id, state, version)
-        self._refuse_taken(namespace.holder, namespace.tenant, doc_id, [chunk])
+        self._refuse_taken(namespace, {}, doc_id, [chunk])
         removed = []
         if chunk_id in state.chunk_labels:
             old = namespace.chunk(state.chunk_labels[chunk_id], chunk_id)
@@ -338,21 +337,22 @@ class Index:
             by_number = dict(zip(fresh, embedded))
             return np.stack([by_number[number] if number in by_number else known[text] for number, text in enumerate(texts)])
 
-        return Batch.of(chunks, [self.tokenizer(text) for text in texts], vectors)
+        return Batch.of(chunks, map(self.tokenizer, texts), vectors)
 
     def _swapped(self, tenant: str, offers: Sequence[_Offer], refusals: list[RetrievalError]) -> Namespace:
         """The namespace after these offers, all at one instant. Offers that are refused add to `refusals`."""
         namespace = self._namespace(tenant)
         states: dict[str, DocumentState] = {}
-        holder = ChainMap({}, namespace.holder)
+        unknown = DocumentState()
+        claimed: dict[str, str] = {}
         arriving: dict[str, list[Chunk]] = {}
         for offer in offers:
-            state = states.get(offer.doc_id) or namespace.documents.get(offer.doc_id, DocumentState())
+            state = states.get(offer.doc_id) or namespace.documents.get(offer.doc_id, unknown)
             try:
                 decision = decide(offer.doc_id, state, version=offer.version, digest=offer.digest, label=offer.label, label_tick=offer.label_tick)
                 if decision is Decision.NOTHING:
                     continue
-                self._refuse_taken(holder, namespace.tenant, offer.doc_id, offer.chunks)
+                self._refuse_taken(namespace, claimed, offer.doc_id, offer.chunks)
             except RetrievalError as refusal:
                 refusals.append(refusal)
                 continue
@@ -360,7 +360,7 @@ class Index:
             if decision is Decision.RELABEL:
                 chunks = [replace(chunk, label=offer.label) for chunk in arriving.get(offer.doc_id) or namespace.chunks_of(offer.doc_id)]
             arriving[offer.doc_id] = list(chunks)
-            holder.update({chunk.chunk_id: offer.doc_id for chunk in chunks})
+            claimed.update((chunk.chunk_id, offer.doc_id) for chunk in chunks)
             states[offer.doc_id] = DocumentState(
                 highest=offer.version, floor=state.floor, digest=offer.digest, label=offer.label,
                 label_tick=state.label_tick if offer.label_tick is None else offer.label_tick,
@@ -371,15 +371,16 @@ class Index:
         return namespace.changed(removed=removed, batch=batch, documents=states)
 
     @staticmethod
-    def _refuse_taken(holder: Mapping[str, str], tenant: str, doc_id: str, chunks: Sequence[Chunk]) -> None:
-        """A chunk id names one chunk of one document of a tenant."""
+    def _refuse_taken(namespace: Namespace, claimed: Mapping[str, str], doc_id: str, chunks: Sequence[Chunk]) -> None:
+        """A chunk id names one chunk of one document of a tenant; `claimed` are the ids that this delivery has given away."""
         seen: set[str] = set()
         for chunk in chunks:
-            if chunk.chunk_id in seen:
-                raise RetrievalError(f"chunk id {chunk.chunk_id!r} stands more than once in one version of {doc_id!r}")
-            if holder.get(chunk.chunk_id, doc_id) != doc_id:
-                raise RetrievalError(f"chunk id {chunk.chunk_id!r} belongs to another document of {tenant!r} than {doc_id!r}")
-            seen.add(chunk.chunk_id)
+            chunk_id = chunk.chunk_id
+            if chunk_id in seen:
+                raise RetrievalError(f"chunk id {chunk_id!r} stands more than once in one version of {doc_id!r}")
+            if (claimed.get(chunk_id) or namespace.holder.get(chunk_id, doc_id)) != doc_id:
+                raise RetrievalError(f"chunk id {chunk_id!r} belongs to another document of {namespace.tenant!r} than {doc_id!r}")
+            seen.add(chunk_id)
 
     def _publish(self, namespaces: dict[str, Namespace]) -> None:
         """The one switch: a reader holds the map before it or the map after it."""

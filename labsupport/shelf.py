@@ -6,14 +6,14 @@ word, no vector), so that neither a score nor the work for it can depend on what
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
 
 import numpy as np
 
 from labsupport.model import AccessLabel, Chunk
+from labsupport.tokens import numbered
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,13 +27,9 @@ class Batch:
     vectors: np.ndarray  # float32 (chunks, dimensions)
 
     @classmethod
-    def of(cls, chunks: Sequence[Chunk], tokens: Sequence[Sequence[str]], embed_words: Callable[[Sequence[str], np.ndarray, np.ndarray], np.ndarray]) -> Batch:
+    def of(cls, chunks: Sequence[Chunk], tokens: Iterable[Sequence[str]], embed_words: Callable[[Sequence[str], np.ndarray, np.ndarray], np.ndarray]) -> Batch:
         """Number the words of all chunks, then embed: `embed_words(vocabulary, words, lengths)` returns the vectors."""
-        flat = list(chain.from_iterable(tokens))
-        number = {word: place for place, word in enumerate(dict.fromkeys(flat))}
-        words = np.fromiter(map(number.__getitem__, flat), np.int64, len(flat))
-        lengths = np.fromiter(map(len, tokens), np.int64, len(tokens))
-        vocabulary = list(number)
+        vocabulary, words, lengths = numbered(tokens)
         return cls(chunks, vocabulary, words, lengths, embed_words(vocabulary, words, lengths))
 
     def by_label(self) -> Iterator[tuple[AccessLabel, Batch]]:
@@ -109,9 +105,10 @@ class Shelf:
 
         if batch is not None:
             used, word = np.unique(batch.words, return_inverse=True)
-            for place in used.tolist():
-                terms.setdefault(batch.vocabulary[place], len(terms))
-            term = np.fromiter((terms[batch.vocabulary[place]] for place in used.tolist()), np.int64, len(used))[word]
+            used = [batch.vocabulary[place] for place in used.tolist()]
+            unseen = [name for name in used if name not in terms]
+            terms.update(zip(unseen, range(len(terms), len(terms) + len(unseen))))
+            term = np.fromiter(map(terms.__getitem__, used), np.int64, len(used))[word]
             pair, count = np.unique(term * len(batch.chunks) + np.repeat(np.arange(len(batch.chunks)), batch.lengths), return_counts=True)
             term, row = np.divmod(pair, len(batch.chunks))
             added = np.stack([row + len(chunks), count, batch.lengths[row]]).astype(np.int32)

@@ -79,7 +79,7 @@ def load(kind: type[Index], path, *, embedder: Embedder | Callable, tokenizer: C
                   for chunk_id, doc_id, version, text, headings, start, end, label, tick in packed["chunks"]]
         stored = vectors[first:first + len(chunks)]
         first += len(chunks)
-        batch = Batch.of(chunks, [tokenizer(ranked_text(chunk)) for chunk in chunks], lambda *_: stored)
+        batch = Batch.of(chunks, (tokenizer(ranked_text(chunk)) for chunk in chunks), lambda *_: stored)
         held: dict[str, dict[str, AccessLabel]] = {}
         for chunk in chunks:
             held.setdefault(chunk.doc_id, {})[chunk.chunk_id] = chunk.label

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import Counter
+from array import array
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
 from functools import cache
+
+import numpy as np
 
 from labsupport.model import Chunk
 
 _ASCII_TOKENS = re.compile(r"[a-z0-9][a-z0-9-]*")
 _ATX_LINE = re.compile(r" {0,3}#{1,6}(?:[ \t][^\r\n]*)?[\r\n]*")
-_SETEXT_LINES = re.compile(r"[^\r\n].*[\r\n] {0,3}(?:=+|-+)[ \t]*[\r\n]*", re.DOTALL)
+_SETEXT_LINES = re.compile(r".*\S[ \t]*(?:\r\n?|\n) {0,3}(?:=+|-+)\s*", re.DOTALL)
+_RANKED_OF_A_HEADING = 2_000  # characters; a page-long "heading" is not read again for each of its thousand sections
 
 # Blocks of the scripts that put no blank between words: Thai and Lao, Khmer, Kana, Han.
 SPACELESS = (
@@ -84,6 +89,18 @@ def marks() -> str:
     return "".join(f"{chr(first)}-{chr(last)}" for first, last in spans)
 
 
+def numbered(texts: Iterable[Sequence[str]]) -> tuple[list[str], np.ndarray, np.ndarray]:
+    """Texts that are cut into words, in columns: the distinct words in order of appearance, the number of each word of each
+    text run together (int64), and how many words each text has (int64)."""
+    number: defaultdict[str, int] = defaultdict()
+    number.default_factory = number.__len__  # a word that is met for the first time takes the next number
+    words, lengths = array("q"), array("q")
+    for text in texts:
+        words.extend(map(number.__getitem__, text))
+        lengths.append(len(text))
+    return list(number), np.array(words, np.int64), np.array(lengths, np.int64)
+
+
 def estimate_tokens(text: str) -> int:
     """How many tokens of a language model a text will cost, about: (characters + 3) // 4.
 
@@ -100,14 +117,10 @@ def ranked_text(chunk: Chunk) -> str:
     stands in for the last heading. The title of the document is not ranked. Met in notebook 02.
     """
     path = chunk.heading_path
-    if path and _is_heading_line(chunk.text) and _holds_words_of(chunk.text, path[-1]):
+    if path and _is_heading_line(chunk.text) and Counter(tokenize(path[-1])) <= Counter(tokenize(chunk.text)):
         path = path[:-1]
-    return "\n".join((*path, chunk.text))
+    return "\n".join((*(heading[:_RANKED_OF_A_HEADING] for heading in path), chunk.text))
 
 
 def _is_heading_line(text: str) -> bool:
     return bool(_ATX_LINE.fullmatch(text)) or (text.rstrip()[-1:] in ("=", "-") and bool(_SETEXT_LINES.fullmatch(text)))
-
-
-def _holds_words_of(text: str, heading: str) -> bool:
-    return Counter(tokenize(heading)) <= Counter(tokenize(text))

@@ -6,14 +6,14 @@ The final state depends on the set of operations that carry a version, not on th
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from labsupport.errors import RetrievalError, StaleLabel, StaleVersion
 from labsupport.model import AccessLabel
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class DocumentState:
     """What is known of one document of one tenant. A dead document keeps its floor, and never its text or a hash of it.
 
@@ -72,4 +72,4 @@ def decide(doc_id: str, state: DocumentState, *, version: int, digest: str, labe
 def bury(state: DocumentState, below_version: int | None) -> DocumentState:
     """The state after a tombstone: the floor rises. `None` kills what lives and sets the floor above the highest seen."""
     floor = max(state.highest, state.floor - 1) + 1 if below_version is None else below_version
-    return DocumentState(**{**vars(state), "floor": max(state.floor, floor)})
+    return replace(state, floor=max(state.floor, floor))
