@@ -1,0 +1,18 @@
+"""Wrong designs, each with the sentence that sounds reasonable in a review. Nothing imports this but notebooks and tests.
+
+`entitlement` holds the designs that notebooks 00, 04 and 05 attack. Each is built on a full `Index` and offers the same
+methods, so that one line of a notebook swaps the wrong design for the right one.
+"""
+
+from labsupport.leaky.entitlement import (
+    CountsReported,
+    CutThenFilter,
+    ExitFilter,
+    NoFilter,
+    Pool,
+    QuestionKeyedCache,
+    TenantWideStatistics,
+    WrongDesign,
+)
+
+__all__ = ["CountsReported", "CutThenFilter", "ExitFilter", "NoFilter", "Pool", "QuestionKeyedCache", "TenantWideStatistics", "WrongDesign"]

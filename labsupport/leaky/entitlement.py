@@ -1,0 +1,155 @@
+"""Designs that check rights too late, in the wrong place, or not at all. Attacked in notebooks 00, 04, 05 and 12."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from labsupport.entitlement import can_read
+from labsupport.index import Index, Ranking
+from labsupport.model import CLASSIFICATIONS, Principal
+from labsupport.namespace import OpenShelves
+from labsupport.retriever import AuthorizedRetriever, RetrievalPolicy, RetrievalResult
+
+
+class WrongDesign(Index):
+    """An index in front of another one's chunks that opens shelves by a rule of its own. It follows that index live."""
+
+    sentence = ""
+    """What its author says in the review."""
+
+    def __init__(self, index: Index):
+        self.index = index
+        for setting in ("tenant", "embedder", "tokenizer", "k1", "b", "_vectors_of"):
+            setattr(self, setting, getattr(index, setting))
+
+    @property
+    def _namespaces(self):
+        return self.index._namespaces
+
+    def snapshot(self) -> Index:
+        return self
+
+    def retrieve(self, query: str, principal: Principal, *, now_tick: int = 0, policy: RetrievalPolicy = RetrievalPolicy()) -> RetrievalResult:
+        return AuthorizedRetriever(self).retrieve(query, principal, now_tick=now_tick, policy=policy)
+
+    def _open(self, principal: Principal, limit: int | None = None) -> OpenShelves:
+        """All shelves of the tenant, whoever asks."""
+        super()._open(principal, limit)  # its checks of principal and limit
+        shelves = self._namespace(principal.tenant).shelves
+        return OpenShelves(tuple(shelves[label] for label in sorted(shelves, key=lambda label: label.sort_key)))
+
+
+class NoFilter(WrongDesign):
+    """Ranks the whole tenant and returns the best, whoever asks. Notebook 00."""
+
+    sentence = "It is an internal tool, everybody who can reach it works here."
+
+
+class CutThenFilter(WrongDesign):
+    """Cuts each ranking to its best candidates, then drops what the reader may not see. Notebook 05.
+
+    Readable chunks behind the cut starve, the length of the list counts hidden pages, ranks have gaps, and scores rest on
+    the statistics of the whole tenant.
+    """
+
+    sentence = "We check every single result before it leaves the service."
+
+    def lexical(self, query: str, *, principal: Principal, **options) -> Ranking:
+        return self._dropped(super().lexical(query, principal=principal, **options), principal)
+
+    def dense(self, query: str, *, principal: Principal, **options) -> Ranking:
+        return self._dropped(super().dense(query, principal=principal, **options), principal)
+
+    @staticmethod
+    def _dropped(ranking: Ranking, principal: Principal) -> Ranking:
+        readable = (hit for hit in ranking if can_read(principal, hit.chunk.label))
+        return Ranking(readable, postings=ranking.postings, vectors=ranking.vectors)
+
+
+class TenantWideStatistics(WrongDesign):
+    """Returns readable chunks only, never starves, and weighs words by how rare they are in the whole tenant. Notebook 05."""
+
+    sentence = "Nothing closed is ever returned, and global statistics make better rankings."
+
+    def lexical(self, query: str, *, principal: Principal, limit: int | None = 10, **options) -> Ranking:
+        ranking = super().lexical(query, principal=principal, limit=None, **options)
+        readable = [hit for hit in ranking if can_read(principal, hit.chunk.label)][:limit]
+        return Ranking((replace(hit, lexical_rank=rank) for rank, hit in enumerate(readable, 1)), postings=ranking.postings)
+
+    def dense(self, query: str, *, principal: Principal, **options) -> Ranking:
+        return self.index.dense(query, principal=principal, **options)
+
+
+class ExitFilter(NoFilter):
+    """One filter at the very end drops every chunk that the reader may not see. Notebook 12."""
+
+    sentence = "Whatever goes wrong inside, the last gate catches it: defence in depth."
+
+    def retrieve(self, query: str, principal: Principal, *, now_tick: int = 0, policy: RetrievalPolicy = RetrievalPolicy()) -> RetrievalResult:
+        result = super().retrieve(query, principal, now_tick=now_tick, policy=policy)
+        hits = tuple(hit for hit in result.hits if can_read(principal, hit.chunk.label))
+        return replace(result, hits=hits, citations=tuple(hit.chunk.citation() for hit in hits))
+
+
+@dataclass(frozen=True)
+class CountedResult(RetrievalResult):
+    """A result that also tells the caller what was looked at."""
+
+    considered: int = 0
+    excluded_by_entitlement: int = 0
+
+
+class CountsReported(CutThenFilter):
+    """Tells the caller how many candidates were considered and how many they were not entitled to. Notebooks 05 and 12."""
+
+    sentence = "Numbers are not content, and support needs them to explain an empty answer."
+
+    def retrieve(self, query: str, principal: Principal, *, now_tick: int = 0, policy: RetrievalPolicy = RetrievalPolicy()) -> RetrievalResult:
+        result = super().retrieve(query, principal, now_tick=now_tick, policy=policy)
+        candidates = {hit.chunk_id: hit.chunk for leg in (NoFilter.lexical, NoFilter.dense)
+                      for hit in leg(NoFilter(self.index), query, principal=principal, limit=policy.candidate_limit)}
+        closed = sum(not can_read(principal, chunk.label) for chunk in candidates.values())
+        return CountedResult(result.hits, result.degraded, result.excluded_by_freshness, result.citations, len(candidates), closed)
+
+
+class Pool(WrongDesign):
+    """One pool for all tenants, kept apart by checks that a refactor can move. Notebook 04.
+
+    `tenant_check` and `label_check` say which of the two checks are in place. The second looks at clearance, barrier and
+    groups, which a colleague takes for enough.
+    """
+
+    sentence = "The tenant id is on every row, and we filter by it."
+
+    def __init__(self, index: Index, *, tenant_check: bool = False, label_check: bool = True):
+        super().__init__(index)
+        self.tenant_check = tenant_check
+        self.label_check = label_check
+
+    def _open(self, principal: Principal, limit: int | None = None) -> OpenShelves:
+        super()._open(principal, limit)
+        labels = [(label, namespace) for namespace in self._namespaces.values() for label in namespace.shelves
+                  if (not self.tenant_check or label.tenant == principal.tenant) and (not self.label_check or self._label_allows(principal, label))]
+        return OpenShelves(tuple(namespace.shelves[label] for label, namespace in sorted(labels, key=lambda pair: pair[0].sort_key)))
+
+    @staticmethod
+    def _label_allows(principal: Principal, label) -> bool:
+        """`can_read` without its first line."""
+        cleared = CLASSIFICATIONS.index(label.classification) <= CLASSIFICATIONS.index(principal.max_classification)
+        inside = label.barrier is None or label.barrier in principal.barriers
+        return cleared and inside and bool(label.acl & (principal.groups | {"everyone"}))
+
+
+class QuestionKeyedCache:
+    """A cache before a perfectly authorized retriever, keyed by the question. Notebook 04."""
+
+    sentence = "A cache is a performance matter; the index behind it checks every request."
+
+    def __init__(self, index: Index):
+        self.retriever = AuthorizedRetriever(index)
+        self.kept: dict[str, RetrievalResult] = {}
+
+    def retrieve(self, query: str, principal: Principal, *, now_tick: int = 0, policy: RetrievalPolicy = RetrievalPolicy()) -> RetrievalResult:
+        if query not in self.kept:
+            self.kept[query] = self.retriever.retrieve(query, principal, now_tick=now_tick, policy=policy)
+        return self.kept[query]
