@@ -172,6 +172,51 @@ def test_committed_rows_are_of_length_one_and_no_two_are_equal():
     assert len(set(held.values())) == len(held)
 
 
+# --- what notebook 02 shows with them --------------------------------------------------------------------------------
+
+
+def rebuilt(name: str):
+    world = load_world(name)
+    world.index.rebuild(committed_vectors())
+    return world
+
+
+def first(hits) -> tuple[str, str]:
+    return hits[0].chunk.doc_id, hits[0].chunk.section
+
+
+def test_by_its_letters_the_reference_is_found_and_by_meaning_another_payment_comes_first():
+    world = rebuilt("bank")
+    wes = world.principals["wes"]
+    for question, right, preferred in [
+        ("PMT-771 alert closed?", "pmt-771", "pmt-717"),
+        ("Where is payment PMT-771?", "pmt-771", "pmt-7710"),
+        ("PMT-717", "pmt-717", "pmt-771"),
+        ("What is the status of PMT-717?", "pmt-717", "pmt-771"),
+    ]:
+        assert first(world.index.lexical(question, principal=wes))[0] == right, question
+        assert first(world.index.dense(question, principal=wes))[0] == preferred, question
+    best, second = world.index.dense("PMT-771 alert closed?", principal=wes, limit=2)
+    assert best.score - second.score > 0.05  # far beyond what another machine's last bits could turn
+
+
+def test_by_meaning_the_leave_page_answers_what_its_words_do_not():
+    world = rebuilt("northline")
+    eli = world.principals["eli"]
+    words = {"time off for a new child": "time-off", "How long can I stay home with my newborn": "remote", "maternity": None}
+    for question, found in words.items():
+        lexical = world.index.lexical(question, principal=eli)
+        assert (lexical[0].chunk.doc_id if lexical else None) == found
+        assert first(world.index.dense(question, principal=eli))[0] == "leave"
+
+
+def test_a_model_finds_something_for_a_question_about_nothing():
+    world = rebuilt("northline")
+    eli = world.principals["eli"]
+    assert world.index.lexical("zebra xylophone", principal=eli) == []
+    assert 0 < world.index.dense("zebra xylophone", principal=eli)[0].score < 0.25
+
+
 # --- the tool --------------------------------------------------------------------------------------------------------
 
 
