@@ -23,6 +23,7 @@ _LONGEST_NAME = 100  # characters of a heading that an id spells out; of a longe
 _RESERVED = ("body", "front-matter")  # sections without a heading; a real heading of that name counts as a repeat
 _WORD = re.compile(r"\S+")
 _SAYS_SOMETHING = re.compile(r"[^\W_]")
+_LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*\)")
 _KEY_LINE = re.compile(r"""[\w"'][^:\n]*:(\s|$)""")
 
 
@@ -184,10 +185,11 @@ def _add(units: list[_Unit], text: str, start: int, end: int, *, whole: bool, in
 
 
 def _slug(title: str) -> str:
-    """A heading's part of an id: case and spacing folded, code and emphasis marks gone, separators escaped.
+    """A heading's part of an id: case and spacing folded, link targets, code and emphasis marks gone, separators escaped.
 
     `~`, `+`, `/` and `#` stand in an id only where this module put them, so no heading can imitate a suffix.
     """
+    title = _LINK.sub(r"\1", _LINK.sub(r"\1", title))  # twice: an image may stand in a link
     shown = title[:_LONGEST_NAME]
     name = unicodedata.normalize("NFC", unicodedata.normalize("NFC", shown).casefold())
     slug = _escaped("-".join(name.replace("`", "").replace("*", "").split()), "%#/~+[]<>\"") or "~"
@@ -258,16 +260,21 @@ def _down_to_the_deepest(rule: Callable[[StateBlock, int, int, bool], bool]) -> 
 # ---- windows ---------------------------------------------------------------------------------------------------------
 
 
-def _atoms(text: str, units: list[_Unit], longest: int) -> Iterator[_Unit]:
-    """What a window takes or leaves: blocks, words, and the characters of an overlong word in a script without spaces."""
+def _atoms(text: str, units: list[_Unit], longest: int) -> Iterator[tuple[int, int, bool]]:
+    """What a window takes or leaves: blocks, words, and the characters of an overlong word in a script without spaces.
+
+    Start, end, and whether it is a block. Plain tuples: a text of 50 MB has eight million of them.
+    """
     for unit in units:
         if unit.whole:
-            yield unit
+            yield unit.start, unit.end, True
             continue
         for word in _WORD.finditer(text, unit.start, unit.end):
-            pieces = _spaceless().finditer(text, *word.span()) if word.end() - word.start() > longest else (word,)
-            for piece in pieces:
-                yield _Unit(*piece.span(), whole=False)
+            start, end = word.span()
+            if end - start <= longest:
+                yield start, end, False
+            else:
+                yield from ((*piece.span(), False) for piece in _spaceless().finditer(text, start, end))
 
 
 @cache
@@ -280,22 +287,22 @@ def _spaceless() -> re.Pattern[str]:
     return re.compile(rf"[\u0e40-\u0e44\u0ec0-\u0ec4]?{one}(?:(?<=\u17d2){one})*[^\s{SPACELESS}]*|[^\s{SPACELESS}]+")
 
 
-def _windows(atoms: Iterator[_Unit], max_tokens: int, overlap_tokens: int) -> Iterator[tuple[int, int]]:
+def _windows(atoms: Iterator[tuple[int, int, bool]], max_tokens: int, overlap_tokens: int) -> Iterator[tuple[int, int]]:
     """Spans: atoms while the estimate holds, one at least; the next window carries back the longest tail within the overlap.
 
     The tail never holds its window's first atom, so that windows advance. (characters + 3) // 4 <= n is characters <= 4n.
     """
     size, overlap = 4 * max_tokens, 4 * overlap_tokens
-    window: deque[_Unit] = deque()
-    for atom in atoms:
-        while window and atom.end - window[0].start > size:
-            last = window[-1].end
-            yield window[0].start, last
-            window.popleft()
-            while window and last - window[0].start > overlap:
-                window.popleft()
-            while window and atom.whole and atom.end - window[0].start > size:
-                window.popleft()  # a tail alone would only say again what the window before it said
-        window.append(atom)
-    if window:
-        yield window[0].start, window[-1].end
+    starts: deque[int] = deque()  # of the atoms in the open window, which ends at `last`
+    last = 0
+    for start, end, whole in atoms:
+        while starts and end - starts[0] > size:
+            yield starts.popleft(), last
+            while starts and last - starts[0] > overlap:
+                starts.popleft()
+            while starts and whole and end - starts[0] > size:
+                starts.popleft()  # a tail alone would only say again what the window before it said
+        starts.append(start)
+        last = end
+    if starts:
+        yield starts[0], last
