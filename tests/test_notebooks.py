@@ -120,7 +120,7 @@ def test_the_set_up_is_the_first_code_cell_and_the_only_one_that_imports(page: P
 def test_the_header_promises_three_things_and_states_minutes_world_and_what_it_builds_on(page: Page):
     header = page.cells[0]
     assert header.cell_type == "markdown" and header.source.startswith(f"# {page.number} · ")
-    assert "By the end you can" in header.source and len(re.findall(r"^[-*\d]+[.)]? +\S", header.source, re.M)) == 3
+    assert "By the end you can" in header.source and len(re.findall(r"^(?:-|\d\.) +\S", header.source, re.M)) == 3
     assert re.search(rf"^\*{page.lab['minutes']} minutes · {page.lab['world']} · builds on ", header.source, re.M), header.source
     assert set(page.lab) >= {"minutes", "world", "level", "builds_on"}
     assert 15 <= page.lab["minutes"] <= 60

@@ -69,6 +69,6 @@ there become verdicts (`except Endless` where you have a better sentence for tha
 
 **Rooms.** `predictions` (predict, reveal, surprises) · `checks` (check, TODO, right, wrong) · `switch` (Switch, side_by_side) ·
 `tables` (show_table) · `hits` (show_hits) · `figures` (new_figure, show_figure, PALETTE, HATCHES, MARKERS, LINES) · `two_worlds`
-(two_worlds, Seen, differences) · `readers` (readers, readers_table) · `leak_log` · `shown` (Shown, show_source, folded) ·
-`execute` · `nbNN`, one for each notebook.
+(two_worlds, Seen, differences) · `readers` · `assistant` (serve, compare_designs) · `leak_log` · `shown` (Shown, show_source,
+folded) · `execute` · `nbNN`, one for each notebook.
 """

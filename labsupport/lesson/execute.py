@@ -27,17 +27,19 @@ def run(notebook, folder: Path, *, timeout: int = 120):
         for output in cell.get("outputs", []):
             output.get("data", {}).pop(WIDGET_VIEW, None)  # a random model id; the text and HTML beside it stay
             output.get("metadata", {}).clear()
-    notebook.metadata.pop("widgets", None)
+    notebook.metadata = about(notebook)
     return notebook
 
 
+def about(notebook) -> dict:
+    """The notebook's metadata: the lab's own, and a kernel that every machine has. No widget state, no editor's notes."""
+    kernel = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
+    return {"kernelspec": kernel, "lab": notebook.metadata.get("lab", {}), "language_info": {"name": "python"}}
+
+
 def tidy_sources(notebook) -> None:
-    """What a notebook's file says beside its cells: stable ids, the track of each cell, the plain kernel. No output is touched."""
-    wanted = {
-        "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
-        "language_info": {"name": "python"},
-    }
-    notebook.metadata = {"lab": notebook.metadata.get("lab", {})} | wanted
+    """Stable ids, and the track of each cell, read from the headings. No source and no output is touched."""
+    notebook.metadata = about(notebook)
     notebook.nbformat, notebook.nbformat_minor = 4, 5
     track = "core"
     for place, cell in enumerate(notebook.cells):

@@ -12,23 +12,26 @@ from labsupport.model import Hit, Principal
 
 
 def show_hits(
-    hits: Sequence[Hit], caption: str, *, scale: str | None = None, reader: Principal | None = None, words: int = 12
+    hits: Sequence[Hit], caption: str, *, scale: str | None = None, reader: Principal | None = None, name: str = "", words: int = 12
 ) -> Shown:
     """One row a hit. `scale` names and shows the score: `BM25`, `cosine`, `1/(60+rank) sum`, `rerank`; without it, no number.
 
-    With `reader` a last column says `reads` or `CLOSED`: the lab's own view, which no reader has. No hits: a line that says so.
+    With `reader` (and `name`, where the id is no name) a last column says `reads` or `CLOSED`: the lab's own view, which no
+    reader has. No hits: a line that says so.
     """
     if not hits:
         return Shown(f"{caption}\n  nothing was returned", f"<p><strong>{escape(caption)}</strong><br>nothing was returned</p>")
-    return show_table([_row(place, hit, scale, reader, words) for place, hit in enumerate(hits, 1)], caption, hatch=("CLOSED",))
+    return show_table(
+        [_row(place, hit, scale, reader, name, words) for place, hit in enumerate(hits, 1)], caption, hatch=("CLOSED",)
+    )
 
 
-def _row(place: int, hit: Hit, scale: str | None, reader: Principal | None, words: int) -> dict:
+def _row(place: int, hit: Hit, scale: str | None, reader: Principal | None, name: str, words: int) -> dict:
     row = {"place": place, "chunk": hit.chunk_id, "text": first_words(hit.chunk.text, words)}
     if scale:
         row[scale] = hit.score
     if reader:
-        row[f"to {reader.user_id}"] = "reads" if can_read(reader, hit.chunk.label) else "CLOSED"
+        row[f"to {name or reader.user_id}"] = "reads" if can_read(reader, hit.chunk.label) else "CLOSED"
     return row
 
 

@@ -1,41 +1,51 @@
-"""Notebook 00, Start here: its predictions, its exercises' judges, its leak-log line and its renderers."""
+"""Notebook 00, Start here: its predictions, its exercises' judges, its leak-log line and its map."""
 
 from __future__ import annotations
 
+import re
+from functools import cache
+
+from labsupport.entitlement import can_read
+from labsupport.leaky import NoFilter
+from labsupport.lesson.assistant import serve
+from labsupport.lesson.checks import Exercise, Verdict, right, wrong
 from labsupport.lesson.leak_log import LeakLine
 from labsupport.lesson.predictions import Prediction
+from labsupport.lesson.shown import Shown
+from labsupport.model import EVERYONE, Principal
+from labsupport.retriever import RetrievalPolicy
+from labsupport.tokens import tokenize
+from labsupport.worlds import World, load_world
 
 QUESTION = "How much am I paid during parental leave?"
+GIVEAWAYS = frozenset({"band", "bands", "pay", "paid", "compensation"})
 
 PREDICTIONS = {
     "00.1": Prediction(
-        "Eli asks the sloppy design how much he is paid during parental leave. What does the person on call see?",
+        "What does the person on call see?",
         {
             "a": ("a 403", "a 403 needs somebody who checks. Nothing on this path looks at who is asking."),
-            "b": ("a warning", "a warning needs a line of code that knows that something is wrong. To this design all is well."),
+            "b": ("a warning", "a warning needs a line of code that knows something is wrong. To this design all is well."),
             "c": ("an empty answer", "empty is what a filter would have left. There is none, so the list is full."),
-            "d": ("nothing unusual", "and that is the whole difficulty. The leak has the same status as a good answer."),
+            "d": ("nothing unusual", "and that is the difficulty. A leak has the same status as a good answer."),
         },
         "d",
     ),
     "00.2": Prediction(
         "You switch the reader from Eli to Mo. Which column changes?",
         {
-            "a": ("both", "the sloppy column never asks who is reading, so a change of reader cannot reach it."),
-            "b": (
-                "only the sloppy one",
-                "the sloppy column is the one that cannot change: the reader is no part of what it computes.",
-            ),
+            "a": ("both", "the sloppy column never asks who is reading, so another reader cannot move it."),
+            "b": ("only the sloppy one", "the sloppy column is the one that stays: the reader is no part of what it computes."),
             "c": ("only the safe one", "a design whose answer does not depend on who asks cannot be protecting anybody."),
         },
         "c",
     ),
     "00.3": Prediction(
-        'We add to the instructions: "Never reveal pay bands." How many pay figures are in the text that the model reads?',
+        "How many pay figures are in the text that the model reads?",
         {
             "a": ("none", "the sentence asks the model to keep quiet. It takes nothing out of the text in front of it."),
-            "b": ("fewer", "an instruction is one more line of text. It has no way to remove another line."),
-            "c": ("as many as before", "the sentence stands above the figures, and the figures stand below the sentence."),
+            "b": ("fewer than before", "an instruction is one more line of text. It has no way to remove another line."),
+            "c": ("as many as before", "the sentence stands above the figures, and the figures still stand below the sentence."),
         },
         "c",
     ),
@@ -44,7 +54,129 @@ PREDICTIONS = {
 LEAK = LeakLine(
     notebook="00",
     name="no filter",
-    sounded_reasonable="It is an internal assistant, and everybody who can log in works here.",
+    sounded_reasonable=NoFilter.sentence,
     observed="the text of two closed pay pages, first in the list, with 200 OK",
     closed_by="entitlement before ranking: a search opens only the shelves that the reader may read",
 )
+
+
+def pay_figures(text: str) -> list[str]:
+    """The amounts of pay in a text, in order: five digits or more, with or without a comma and cents."""
+    return re.findall(r"\b\d{2,3},?\d{3}(?:\.\d\d)?\b", text)
+
+
+@cache
+def _northline() -> World:
+    return load_world("northline")
+
+
+def _band_reader(answer: object) -> Verdict:
+    world = _northline()
+    key = (answer.user_id if isinstance(answer, Principal) else answer).strip().lower()
+    page = next(page for page in world.documents if page.doc_id == "comp")
+    if key == EVERYONE:
+        return wrong("EVERYONE is a group that a page can name, not a person who asks.")
+    if key not in world.principals:
+        return wrong(f"No principal {key!r} here. You can ask as: {', '.join(world.principals)}.")
+    if not can_read(world.principals[key], page.label):
+        name, groups = world.people[key].name, ", ".join(sorted(world.principals[key].groups))
+        count = sum(can_read(world.principals[key], each.label) for each in world.documents)
+        only = ", ".join(page.acl)
+        return wrong(f"{name}, {groups}, may read {count} pages. `comp` names one group, {only}, and {name} is not in it.")
+    return right(f"{world.people[key].name} is in the group that `comp` names. Nothing else about the person decides.")
+
+
+def _leaked(answer) -> Verdict:
+    """Lists of ten places from the sloppy design and of five from the safe one: absent from the short list is not closed."""
+    world = _northline()
+    sloppy, safe = NoFilter(world.index), world.retriever
+    for key, question in (("eli", QUESTION), ("eli", "How many weeks is parental leave?"), ("mo", QUESTION)):
+        reader, name = world.principals[key], world.people[key].name
+        returned = sloppy.retrieve(question, reader, policy=RetrievalPolicy(result_limit=10)).hits
+        readable = {hit.chunk_id for hit in safe.retrieve(question, reader).hits}
+        got = {
+            getattr(item, "chunk_id", item) for item in answer(list(returned), list(safe.retrieve(question, reader).hits), reader)
+        }
+        due = {hit.chunk_id: rank for rank, hit in enumerate(returned, 1) if not can_read(reader, hit.chunk.label)}
+        for hit in returned:
+            if hit.chunk_id in got and hit.chunk_id not in due:
+                if hit.chunk_id in readable:
+                    return wrong(f"`{hit.chunk_id}` is in your set. {name} may read it: returned is not the same as leaked.")
+                return wrong(
+                    f"`{hit.chunk_id}` is missing from the safe list only because five better chunks stood before it; "
+                    f"{name} may read it. Ask `can_read`, not the other list."
+                )
+        if missed := [f"`{id}` at rank {rank}" for id, rank in due.items() if id not in got]:
+            return wrong(
+                f"{len(due)} closed chunks came back to {name}, you name {len(due) - len(missed)}. Missing: {', '.join(missed)}."
+            )
+        if strangers := sorted(map(str, got - set(due))):
+            return wrong(f"`{strangers[0]}` was never returned to {name}. What did not come back did not leak.")
+    return right("Returned, and closed to the one who asked: both conditions, and nothing else.")
+
+
+def _leaking_question(question: str, asked_by: str) -> Verdict:
+    world = _northline()
+    key = (asked_by.user_id if isinstance(asked_by, Principal) else asked_by).strip().lower()
+    if giveaways := sorted(GIVEAWAYS & set(tokenize(question))):
+        return wrong(f"Your question holds the word {giveaways[0]!r}. Find a closed page without band, pay or compensation.")
+    if key not in world.principals:
+        return wrong(f"No principal {key!r} here. You can ask as: {', '.join(world.principals)}.")
+    who, name = world.principals[key], world.people[key].name
+    reply = serve(NoFilter(world.index), question, who)
+    if reply.status != "200 OK":
+        return wrong("A blank question is refused before any index sees it, in both designs.")
+    eli = world.principals["eli"]
+    leaked = [hit.chunk_id for hit in reply.hits if not can_read(who, hit.chunk.label)]
+    if leaked:
+        return right(f"{name} got `{leaked[0]}`, with {reply.log_line}. No word in your question says that anything is closed.")
+    if closed := [hit.chunk_id for hit in reply.hits if not can_read(eli, hit.chunk.label)]:
+        return wrong(f"{name} may read `{closed[0]}`. It leaks only when the person who asks may not.")
+    pages = ", ".join(dict.fromkeys(hit.chunk.doc_id for hit in reply.hits)) or "nothing"
+    return wrong(
+        f"Sloppy returned {pages}; {name} may read all of it. Try a word that a closed page uses and an employee would type too."
+    )
+
+
+EXERCISES = {
+    "00.1": Exercise('a name in quotes, such as "eli"', _band_reader),
+    "00.2": Exercise("a function that returns a set of chunk ids", _leaked),
+    "00.3": Exercise("a question in quotes, and who asks it", _leaking_question),
+}
+
+STAGES = (
+    (
+        "find it",
+        (
+            ("01", "Chunking", "a page becomes quotations"),
+            ("02", "BM25 vs dense", "two ways to match"),
+            ("03", "RRF arithmetic", "two lists become one"),
+        ),
+    ),
+    ("wall it", (("04", "Namespaces", "where a search may look"), ("05", "Pre-filter", "filter, then rank, then cut"))),
+    ("keep it true", (("06", "Freshness", "versions that die"), ("07", "Grounding", "a claim and its source"))),
+    ("hand it over", (("08", "Assembly", "the prompt, in cache order"),)),
+    (
+        "answer for it",
+        (
+            ("09", "Identity and audit", "who asked, what is written down"),
+            ("10", "Measure it", "what figures cannot see"),
+            ("11", "Real engines", "where their filter sits"),
+            ("12", "Leak gallery", "eighteen leaks, one question"),
+        ),
+    ),
+)
+
+
+def pipeline_map() -> Shown:
+    """The series as five verbs, a list of notebooks under each: a page's way from the folder to the answer."""
+    text, items = ["The map: a page's way from the folder to the answer"], []
+    for verb, notebooks in STAGES:
+        text.append(f"  {verb}: " + " → ".join(f"{number} {title}" for number, title, _ in notebooks))
+        steps = "".join(f"<li><strong>→ {number}</strong> {title}: {what}</li>" for number, title, what in notebooks)
+        items.append(
+            f'<li style="flex:1 1 10em;border:1px solid #767676;padding:4px 8px;list-style:none"><strong>{verb}</strong>'
+            f'<ul style="padding-left:0;list-style:none">{steps}</ul></li>'
+        )
+    html = f'<p><strong>{text[0]}</strong></p><ol style="display:flex;flex-wrap:wrap;gap:6px;padding-left:0">{"".join(items)}</ol>'
+    return Shown("\n".join(text), html)

@@ -7,23 +7,23 @@ from labsupport.lesson.shown import Shown, folded
 from labsupport.lesson.tables import show_table
 
 
-def readers_table(world, pages=None, caption: str = "Who may read what") -> Shown:
-    """Pages × people of a world (all its live documents where `pages` is None). A cell says `reads` or `closed` in words."""
+def readers(world, pages=None, caption: str = "") -> Shown:
+    """Pages × people of a world, all its live pages where `pages` is None. A cell says `reads` or `closed` in words.
+
+    Under a caption it stands open; without one it is folded away, to be opened whenever you wonder who is who.
+    """
+    pages = world.documents if pages is None else pages
     rows = [
         {"page": page_name(page, world)}
         | {person_name(key, world): "reads" if can_read(who, page.label) else "closed" for key, who in world.principals.items()}
-        for page in (world.documents if pages is None else pages)
+        for page in pages
     ]
-    return show_table(rows, caption, hatch=("closed",))
-
-
-def readers(world) -> Shown:
-    """`readers_table`, folded away: open it whenever you wonder who is who."""
-    table = readers_table(world)
+    table = show_table(rows, caption or "Who may read what", hatch=("closed",))
+    if caption:
+        return table
     people = ", ".join(person_name(key, world) for key in world.principals)
     return Shown(
-        f"Who may read what, folded: {len(world.documents)} pages · {people}",
-        folded(f"Who may read what ({len(world.documents)} pages)", table.html),
+        f"Who may read what, folded: {len(pages)} pages · {people}", folded(f"Who may read what ({len(pages)} pages)", table.html)
     )
 
 
