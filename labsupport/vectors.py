@@ -36,7 +36,9 @@ class StoredEmbedder:
 
     It has the real model's name, so an index built from committed vectors and one built live are the same index. A
     committed vector wins over the live model, so that every machine sees the same bits. Raises `VectorMissing`.
-    Used from notebook 02.
+
+    Limit: without the live model, whether a text is refused tells whether somebody committed it. The file is public and
+    does not change with what an index holds; a store of vectors that does would be a side channel.
     """
 
     name = MODEL_NAME
@@ -78,12 +80,15 @@ class StoredEmbedder:
             raise VectorMissing(f"{what}, and {unavailable}") from unavailable
 
 
-def committed_vectors(folder: Path = FOLDER) -> StoredEmbedder:
-    """The real model as the notebooks use it: committed vectors first, the live model for other texts where installed."""
+def committed_vectors(*, live: bool = True) -> StoredEmbedder:
+    """The real model as the notebooks use it: committed vectors, and for other texts the live model where it is installed.
+
+    `live=False` is the committed vectors alone, as on a machine without the model. Used from notebook 02.
+    """
     vectors: dict[str, np.ndarray] = {}
-    for path in sorted(folder.glob("*.npz")):
+    for path in sorted(FOLDER.glob("*.npz")):
         vectors.update(read_vectors(path))
-    return StoredEmbedder(vectors, live=MiniLM())
+    return StoredEmbedder(vectors, live=MiniLM() if live else None)
 
 
 def read_vectors(path: Path) -> dict[str, np.ndarray]:
