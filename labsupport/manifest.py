@@ -1,156 +1,29 @@
-"""What a world's files say, read and checked field by field: principals, scopes, jobs, traps, questions, claims.
-
-Nothing is indexed here. The format is described in `data/README.md`; an error names the file and the field.
-"""
+"""A world's files, read and checked field by field before anything is indexed. An error names the file and the field."""
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, field, fields, replace
+from collections.abc import Callable, Iterable
+from dataclasses import MISSING, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 from labsupport.errors import WorldError
-from labsupport.model import CLASSIFICATIONS, EVERYONE
-
-QUESTION_KINDS = ("identifier", "paraphrase", "fresh", "closed", "hybrid-loses", "nothing")
-CLAIM_KINDS = ("verbatim", "paraphrase", "wrong-number", "wrong-date-or-id", "negation", "denial", "invented", "closed", "row-swap", "empty")
-VERDICTS = ("supported", "low-overlap", "number-mismatch", "negation", "empty", "not-verified", "abstained")
-
-
-@dataclass(frozen=True)
-class Person:
-    """Who can ask in a world: what the tables show (`name`, `role`) and what `can_read` looks at (the rest)."""
-
-    key: str
-    name: str
-    role: str
-    user_id: str
-    tenant: str
-    max_classification: str = "internal"
-    barriers: tuple[str, ...] = ()
-    groups: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Job:
-    """One ingestion job as the manifest states it. `load = false` leaves it for a notebook to run."""
-
-    doc_id: str
-    source: str
-    uploader: str
-    tenant: str
-    version: int = 1
-    classification: str = "internal"
-    barrier: str | None = None
-    acl: tuple[str, ...] = (EVERYONE,)
-    label_tick: int = 0
-    updated_tick: int = 0
-    source_readers: tuple[str, ...] | None = None
-    load: bool = True
-    name: str = ""
-
-
-@dataclass(frozen=True)
-class Scope:
-    """What a corpus may hold: an owner, an in-list (`*` alone is every page with a job), an out-list. Out wins."""
-
-    owner: str
-    included: tuple[str, ...]
-    excluded: tuple[str, ...]
-    why: str = ""
-
-
-@dataclass(frozen=True)
-class Trap:
-    """A lesson that rests on particular words in particular pages, stated so that a test can run it in both directions."""
-
-    name: str
-    notebooks: tuple[str, ...]
-    what: str
-    principal: str
-    design: str
-    query: str = ""
-    words: tuple[str, ...] = ()
-    leg: str = "retrieve"
-    policy: Mapping[str, Any] = field(default_factory=dict)
-    now_tick: int = 0
-    after: str = ""
-    must_leak: tuple[str, ...] = ()
-    leak_first: str = ""
-    must_lose: tuple[str, ...] = ()
-    odd_word: str = ""
-    turned: bool = False
-    moved: tuple[str, ...] = ()
-    must_not: tuple[str, ...] = ()
-    must_find: tuple[str, ...] = ()
-    first: str = ""
-    empty: bool = False
-    no_shared_word: bool = False
-    order: tuple[str, ...] = ()
-    holds: tuple[str, ...] = ()
-
-    @property
-    def bites(self) -> bool:
-        """Does it say what the wrong design shows?"""
-        return bool(self.must_leak or self.leak_first or self.must_lose or self.odd_word or self.turned or self.moved)
-
-    @property
-    def closes(self) -> bool:
-        """Does it say what the right design shows?"""
-        return bool(self.must_not or self.must_find or self.first or self.empty or self.no_shared_word or self.order or self.holds or self.words)
-
-    @property
-    def references(self) -> tuple[str, ...]:
-        single = tuple(one for one in (self.leak_first, self.first) if one)
-        return self.must_leak + self.must_lose + self.must_not + self.must_find + self.moved + self.order + single
-
-
-@dataclass(frozen=True)
-class Question:
-    """A question with the pages that are relevant, and those that may never appear, for each principal who asks it."""
-
-    id: str
-    kind: str
-    query: str
-    expected: Mapping[str, tuple[str, ...]]
-    forbidden: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    note: str = ""
-
-
-@dataclass(frozen=True)
-class LabelledClaim:
-    """A sentence, the verdict that the grounding check must give to it, and whether it is true in this world."""
-
-    id: str
-    kind: str
-    text: str
-    reader: str
-    verdict: str
-    true: bool
-    query: str = ""
-    source: str = ""
-    note: str = ""
-
-
-@dataclass(frozen=True)
-class Manifest:
-    """A world's folder, read and checked, before anything is indexed."""
-
-    name: str
-    folder: Path
-    title: str
-    notice: str
-    tenant: str
-    scope: str
-    people: tuple[Person, ...]
-    scopes: Mapping[str, Scope]
-    jobs: tuple[Job, ...]
-    traps: tuple[Trap, ...]
-    questions: tuple[Question, ...]
-    claims: tuple[LabelledClaim, ...]
-    matrix: tuple[str, ...]
+from labsupport.manifest_parts import (
+    CLAIM_KINDS,
+    QUESTION_KINDS,
+    VERDICTS,
+    Job,
+    LabelledClaim,
+    Manifest,
+    Person,
+    Question,
+    Scope,
+    Trap,
+    split_reference,
+)
+from labsupport.model import CLASSIFICATIONS
+from labsupport.retriever import RetrievalPolicy
 
 
 @dataclass(frozen=True)
@@ -165,15 +38,6 @@ class Place:
 
     def wrong(self, why: str) -> WorldError:
         return WorldError(f"{self.file.parent.name}/{self.file.name}: {self.field or 'the file'} {why}")
-
-
-def split_reference(reference: str, tenant: str) -> tuple[str, str, int | None, str | None]:
-    """`[tenant/]doc_id[@vN][#Heading]` as (tenant, doc_id, version or None, heading or None)."""
-    page, _, heading = reference.partition("#")
-    before, slash, rest = page.partition("/")
-    tenant, page = (before, rest) if slash else (tenant, page)
-    doc_id, _, version = page.partition("@v")
-    return tenant, doc_id, int(version) if version.isdecimal() else None, heading or None
 
 
 def _texts(value: Any, place: Place) -> tuple[str, ...]:
@@ -194,9 +58,9 @@ def _value(kind: str, value: Any, place: Place) -> Any:
         if "tuple" in kind:
             return {key: _texts(one, place.at(key)) for key, one in value.items()}
         return value
-    wanted = {"str": str, "int": int, "bool": bool}[kind.split(" ")[0]]
+    wanted, called = {"str": (str, "text"), "int": (int, "a whole number"), "bool": (bool, "true or false")}[kind.split(" ")[0]]
     if not isinstance(value, wanted) or (wanted is int and isinstance(value, bool)):
-        raise place.wrong(f"must be {({'str': 'text', 'int': 'a whole number', 'bool': 'true or false'})[wanted.__name__]}, got {value!r}")
+        raise place.wrong(f"must be {called}, got {value!r}")
     if wanted is str and not value.strip() and not place.field.endswith(".text"):  # an empty claim is a case of its own
         raise place.wrong(f"must not be blank, got {value!r}")
     return value
@@ -271,42 +135,80 @@ def read_manifest(folder: Path) -> Manifest:
     if "fictional, no credential" not in head["notice"].lower():
         raise Place(file, "notice").wrong(f"must say 'fictional, no credential', got {head['notice']!r}")
     tenant = head["tenant"]
+    people = _people(head, file, tenant)
+    readers = [person.key for person in people]
+    jobs = _jobs(head, file, tenant)
+    versions = {(job.tenant, job.doc_id, version) for job in jobs for version in (None, job.version)}
 
+    def known(references: Iterable[str], place: Place) -> None:
+        for reference in references:
+            if split_reference(reference, tenant)[:3] not in versions:
+                raise place.wrong(f"names {reference!r}, and no job makes such a page")
+
+    scopes = _scopes(head, file, known)
+    _one_of(head["scope"], scopes, Place(file, "scope"))
+    every_page = [job.doc_id if job.tenant == tenant else f"{job.tenant}/{job.doc_id}" for job in jobs]
+    matrix = _texts(head.get("matrix", list(dict.fromkeys(every_page))), Place(file, "matrix"))
+    known(matrix, Place(file, "matrix"))
+    return Manifest(
+        name=folder.name, folder=folder, title=head["title"], notice=head["notice"], tenant=tenant, scope=head["scope"], matrix=matrix,
+        people=people, scopes=scopes, jobs=jobs, traps=_traps(head, file, readers, known),
+        questions=_questions(folder / "questions.toml", readers, known), claims=_claims(folder / "claims.toml", readers, known),
+    )
+
+
+Known = Callable[[Iterable[str], Place], None]
+"""Complains at a place about the first reference that no job answers for."""
+
+
+def _people(head: dict, file: Path, tenant: str) -> tuple[Person, ...]:
     people = _tables(head, "principal", Person, file, tenant=tenant)
     _distinct(people, "key", file, "principal")
     _distinct(people, "user_id", file, "principal")
     for number, person in enumerate(people, 1):
         _one_of(person.max_classification, CLASSIFICATIONS, Place(file, f"principal[{number}].max_classification"))
+    return tuple(people)
 
+
+def _jobs(head: dict, file: Path, tenant: str) -> tuple[Job, ...]:
     jobs = [_named(job, tenant) for job in _tables(head, "job", Job, file, tenant=tenant)]
     if not jobs:
         raise Place(file, "job").wrong("is missing: a world without pages")
-    _distinct(jobs, "name", file, "job")
     for number, job in enumerate(jobs, 1):
         place = Place(file, f"job[{number}]")
         _one_of(job.classification, CLASSIFICATIONS, place.at("classification"))
-        if job.version < 1 or job.label_tick < 0 or job.updated_tick < 0 or not job.acl:
-            raise place.wrong(f"must have a version from 1, ticks from 0 and somebody in acl, got {job!r}")
-        if Path(job.source).name != job.source or not (folder / job.source).is_file():
-            raise place.at("source").wrong(f"names {job.source!r}, which is no file of {folder.name}/")
+        if Path(job.source).name != job.source or not (file.parent / job.source).is_file():
+            raise place.at("source").wrong(f"names {job.source!r}, which is no file of {file.parent.name}/")
+        for field, least in (("version", 1), ("label_tick", 0), ("updated_tick", 0)):
+            if getattr(job, field) < least:
+                raise place.at(field).wrong(f"must be at least {least}, got {getattr(job, field)!r}")
+        if not job.acl:
+            raise place.at("acl").wrong("must name at least one group; to open a page to the tenant, leave it out")
+    _distinct(jobs, "name", file, "job")
+    return tuple(jobs)
 
-    pages = {(job.tenant, job.doc_id) for job in jobs}
 
-    def known(references, place: Place) -> None:
-        for reference in references:
-            if split_reference(reference, tenant)[:2] not in pages:
-                raise place.wrong(f"names {reference!r}, and no job makes such a page")
+def _named(job: Job, tenant: str) -> Job:
+    """A job without a name is called `doc_id@vN`, with its tenant in front where that is not the world's own."""
+    before = "" if job.tenant == tenant else f"{job.tenant}/"
+    return job if job.name else replace(job, name=f"{before}{job.doc_id}@v{job.version}")
 
-    scopes = {key: _scope(table, Place(file, f"scopes.{key}")) for key, table in head.get("scopes", {}).items()}
-    _one_of(head["scope"], scopes, Place(file, "scope"))
-    for key, scope in scopes.items():
-        known([one for one in scope.included + scope.excluded if one != "*"], Place(file, f"scopes.{key}"))
 
-    every_page = tuple(dict.fromkeys(job.doc_id if job.tenant == tenant else f"{job.tenant}/{job.doc_id}" for job in jobs))
-    matrix = _texts(head["matrix"], Place(file, "matrix")) if "matrix" in head else every_page
-    known(matrix, Place(file, "matrix"))
+def _scopes(head: dict, file: Path, known: Known) -> dict[str, Scope]:
+    """`in` is a word of Python, so a table's `in` and `out` become `included` and `excluded`."""
+    tables = head.get("scopes")
+    if not isinstance(tables, dict) or not all(isinstance(table, dict) for table in tables.values()):
+        raise Place(file, "scopes").wrong(f"must be written [scopes.name], got {tables!r}")
+    scopes = {}
+    for key, table in tables.items():
+        place = Place(file, f"scopes.{key}")
+        scopes[key] = scope = _build(Scope, {{"in": "included", "out": "excluded"}.get(one, one): value for one, value in table.items()}, place)
+        known([] if scope.included == ("*",) else scope.included, place)
+        known(scope.excluded, place)
+    return scopes
 
-    readers = [person.key for person in people]
+
+def _traps(head: dict, file: Path, readers: list[str], known: Known) -> tuple[Trap, ...]:
     traps = _tables(head, "trap", Trap, file)
     _distinct(traps, "name", file, "trap")
     for number, trap in enumerate(traps, 1):
@@ -320,33 +222,15 @@ def read_manifest(folder: Path) -> Manifest:
             raise place.wrong("must have either query or words")
         if trap.bites == (trap.design == "none") or not trap.closes:
             raise place.wrong("must say what the right design shows, and what the wrong one shows exactly where there is one")
-
-    return Manifest(folder.name, folder, head["title"], head["notice"], tenant, head["scope"], tuple(people), scopes, tuple(jobs),
-                    tuple(traps), _questions(folder, readers, known), _claims(folder, readers, known), matrix)
-
-
-def _named(job: Job, tenant: str) -> Job:
-    """A job without a name is called `doc_id@vN`, with its tenant in front where that is not the world's own."""
-    before = "" if job.tenant == tenant else f"{job.tenant}/"
-    return job if job.name else replace(job, name=f"{before}{job.doc_id}@v{job.version}")
+        try:
+            RetrievalPolicy(**trap.policy)
+        except (TypeError, ValueError) as error:
+            raise place.at("policy").wrong(f"is no RetrievalPolicy: {error}") from None
+    return tuple(traps)
 
 
-def _scope(table: Any, place: Place) -> Scope:
-    """`in` is a word of Python, so the table's `in` and `out` become `included` and `excluded`."""
-    if not isinstance(table, dict):
-        raise place.wrong(f"must be a table, got {table!r}")
-    renamed = {{"in": "included", "out": "excluded"}.get(key, key): value for key, value in table.items()}
-    return _build(Scope, renamed, place)
-
-
-def _questions(folder: Path, readers: list[str], known) -> tuple[Question, ...]:
-    file = folder / "questions.toml"
-    if not file.is_file():
-        return ()
-    document = _toml(file)
-    _alone(document, {"question"}, file)
-    rows = _tables(document, "question", Question, file)
-    _distinct(rows, "id", file, "question")
+def _questions(file: Path, readers: list[str], known: Known) -> tuple[Question, ...]:
+    rows = _rows(file, "question", Question)
     for number, row in enumerate(rows, 1):
         place = Place(file, f"question[{number}]")
         _one_of(row.kind, QUESTION_KINDS, place.at("kind"))
@@ -356,21 +240,26 @@ def _questions(folder: Path, readers: list[str], known) -> tuple[Question, ...]:
                 known(references, place.at(part))
         if not row.expected or not set(row.forbidden) <= set(row.expected):
             raise place.at("expected").wrong("must name everybody who asks, and forbidden nobody else")
-    return tuple(rows)
+    return rows
 
 
-def _claims(folder: Path, readers: list[str], known) -> tuple[LabelledClaim, ...]:
-    file = folder / "claims.toml"
-    if not file.is_file():
-        return ()
-    document = _toml(file)
-    _alone(document, {"claim"}, file)
-    rows = _tables(document, "claim", LabelledClaim, file)
-    _distinct(rows, "id", file, "claim")
+def _claims(file: Path, readers: list[str], known: Known) -> tuple[LabelledClaim, ...]:
+    rows = _rows(file, "claim", LabelledClaim)
     for number, row in enumerate(rows, 1):
         place = Place(file, f"claim[{number}]")
         _one_of(row.kind, CLAIM_KINDS, place.at("kind"))
         _one_of(row.verdict, VERDICTS, place.at("verdict"))
         _one_of(row.reader, readers, place.at("reader"))
         known([row.source] if row.source else [], place.at("source"))
+    return rows
+
+
+def _rows(file: Path, key: str, cls) -> tuple:
+    """The rows of a file that a world may do without."""
+    if not file.is_file():
+        return ()
+    document = _toml(file)
+    _alone(document, {key}, file)
+    rows = _tables(document, key, cls, file)
+    _distinct(rows, "id", file, key)
     return tuple(rows)

@@ -16,7 +16,8 @@ from labsupport.chunking import chunk_document
 from labsupport.errors import FetchForbidden, OutOfScope, WorldError
 from labsupport.index import Index
 from labsupport.ingestion import CorpusScope, IngestJob, ingest
-from labsupport.manifest import Job, LabelledClaim, Manifest, Person, Question, Trap, read_manifest, split_reference
+from labsupport.manifest import read_manifest
+from labsupport.manifest_parts import Job, LabelledClaim, Manifest, Person, Question, Trap, split_reference
 from labsupport.model import Chunk, Document, Principal
 from labsupport.retriever import AuthorizedRetriever
 
