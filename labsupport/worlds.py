@@ -9,6 +9,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Literal, overload
 
@@ -53,21 +54,19 @@ class World:
 
     def fetch(self, source: str, *, uploader: str) -> str:
         """The text of a source as its uploader sees it. `FetchForbidden` where the uploader may not read it (a 403)."""
-        job = self.sources.get(source)
-        if job is None:
-            raise FetchForbidden(f"source {source!r} cannot be read by {uploader!r}")
-        if job.source_readers is not None and uploader not in job.source_readers:
-            raise FetchForbidden(f"source {source!r} cannot be read by {uploader!r}")
-        return (self.folder / source).read_text(encoding="utf-8")
+        return _fetch(self.folder, self.sources, source, uploader)
+
+    @cached_property
+    def chunks(self) -> tuple[Chunk, ...]:
+        """Every chunk of every version that was loaded, closed and superseded ones included: the author's look, not a reader's."""
+        return tuple(chunk for document in self.history for chunk in chunk_document(document))
 
     def find(self, reference: str) -> tuple[Chunk, ...]:
-        """The chunks that a reference of the manifest names, superseded versions included: the author's look, not a reader's."""
-        return tuple(
-            chunk for document in self.history for chunk in chunk_document(document) if matches(reference, chunk, tenant=self.tenant)
-        )
+        """Those of `chunks` that a reference such as `fees#Tariff` names."""
+        return tuple(chunk for chunk in self.chunks if self.matches(reference, chunk))
 
     def matches(self, reference: str, chunk: Chunk) -> bool:
-        """Does a reference such as `fees#Amendments` name this chunk? See `data/README.md`."""
+        """Does a reference such as `fees#Tariff` name this chunk? See `data/README.md`."""
         return matches(reference, chunk, tenant=self.tenant)
 
 
@@ -136,7 +135,7 @@ def build_world(manifest: Manifest, *, scope: str | None = None, without: Iterab
     sources = {job.source: job for job in manifest.jobs}
 
     def fetch(source: str, *, uploader: str) -> str:
-        return (manifest.folder / source).read_text(encoding="utf-8")
+        return _fetch(manifest.folder, sources, source, uploader)
 
     for job in manifest.jobs:
         if not job.load or (job.tenant, job.doc_id) in left_out:
@@ -173,8 +172,9 @@ def _twins(file: Path, scope: str | None) -> Twins:
         if key not in wanted:
             raise WorldError(f"twins/world.toml: {key} is not a field here; fields are {', '.join(wanted)}")
     for key, kind in wanted.items():
-        if not isinstance(table.get(key), kind) or not table[key] or (kind is list and not all(isinstance(x, str) for x in table[key])):
-            raise WorldError(f"twins/world.toml: {key} must be {'text' if kind is str else 'a list of texts'}, got {table.get(key)!r}")
+        value = table.get(key)
+        if not isinstance(value, kind) or not value or not all(isinstance(one, str) for one in value):
+            raise WorldError(f"twins/world.toml: {key} must be {'text' if kind is str else 'a list of texts'}, got {value!r}")
     if table["of"] == "twins" or table["of"] not in world_names():
         raise WorldError(f"twins/world.toml: of names {table['of']!r}, which is no world with pages")
     manifest = read_manifest(DATA / table["of"])
@@ -184,6 +184,14 @@ def _twins(file: Path, scope: str | None) -> Twins:
     a = build_world(replace(manifest, name="twins A"), scope=scope, without=table["without"])
     b = build_world(replace(manifest, name="twins B"), scope=scope)
     return Twins(a, b, tuple(table["same_for"]), tuple(table["questions"]))
+
+
+def _fetch(folder: Path, sources: Mapping[str, Job], source: str, uploader: str) -> str:
+    """A source as its uploader sees it: one that is not there and one that is closed look the same."""
+    job = sources.get(source)
+    if job is None or (job.source_readers is not None and uploader not in job.source_readers):
+        raise FetchForbidden(f"source {source!r} cannot be read by {uploader!r}")
+    return (folder / source).read_text(encoding="utf-8")
 
 
 def _page(reference: str, manifest: Manifest) -> tuple[str, str]:
@@ -210,4 +218,7 @@ def _document(job: Job, text: str, manifest: Manifest) -> Document:
     first = text.split("\n", 1)[0]
     if not first.startswith("# "):
         raise WorldError(f"{manifest.name}/{job.source}: the first line must be '# Title', got {first!r}")
-    return Document(job.doc_id, job.tenant, first[2:].strip(), text, job.classification, job.barrier, job.acl, job.version, job.updated_tick)
+    return Document(
+        doc_id=job.doc_id, tenant=job.tenant, title=first[2:].strip(), text=text, classification=job.classification,
+        barrier=job.barrier, acl=job.acl, version=job.version, updated_tick=job.updated_tick,
+    )

@@ -220,7 +220,9 @@ def test_the_bank_is_as_large_as_its_statistics_need(bank):
 
 
 def test_the_bank_seats_its_five_people(bank):
-    people = {key: (one.user_id, one.tenant, one.max_classification, one.barriers, one.groups) for key, one in bank.principals.items()}
+    people = {
+        key: (one.user_id, one.tenant, one.max_classification, one.barriers, one.groups) for key, one in bank.principals.items()
+    }
     nothing = frozenset()
     assert people == {
         "ines": ("u-1", "wholesale", "internal", nothing, nothing),
@@ -282,8 +284,9 @@ def test_what_is_expected_can_be_read(worlds):
         for question in world.questions:
             for key, references in question.expected.items():
                 for reference in references:
-                    chunks = world.find(reference)
-                    assert chunks and all(can_read(world.principals[key], chunk.label) for chunk in chunks), f"{name}/{question.id}: {reference}"
+                    chunks, principal = world.find(reference), world.principals[key]
+                    where = f"{name}/{question.id}: {reference}"
+                    assert chunks and all(can_read(principal, chunk.label) for chunk in chunks), where
 
 
 def test_there_are_enough_questions_and_claims_of_each_kind(worlds):
@@ -291,7 +294,8 @@ def test_there_are_enough_questions_and_claims_of_each_kind(worlds):
     assert len(questions) >= 40
     assert {question.kind for question in questions} == set(QUESTION_KINDS)
     claims = [claim for world in worlds.values() for claim in world.claims]
-    least = {"verbatim": 10, "paraphrase": 12, "wrong-number": 10, "wrong-date-or-id": 6, "invented": 6, "closed": 6, "row-swap": 4, "empty": 3}
+    least = {"verbatim": 10, "paraphrase": 12, "wrong-number": 10, "wrong-date-or-id": 6}
+    least |= {"invented": 6, "closed": 6, "row-swap": 4, "empty": 3}
     counted = {kind: sum(claim.kind == kind for claim in claims) for kind in CLAIM_KINDS}
     assert len(claims) >= 60
     assert counted["negation"] + counted["denial"] >= 8 and counted["denial"] >= 2
@@ -314,7 +318,7 @@ def test_a_claim_from_a_closed_page_is_true_and_out_of_its_readers_sight(worlds)
 
 def test_the_twins_are_one_world_to_everybody_who_may_not_read_the_difference():
     twins = load_world("twins")
-    hidden = {(d.tenant, d.doc_id): d for d in twins.b.documents} | {}
+    hidden = {(document.tenant, document.doc_id): document for document in twins.b.documents}
     for document in twins.a.documents:
         assert hidden.pop((document.tenant, document.doc_id)) == document
     assert {doc_id for _, doc_id in hidden} == {"deal-falcon", "deal-log"}
@@ -365,13 +369,15 @@ def test_what_one_reader_does_to_a_world_reaches_nobody_else():
 def test_two_loads_are_equal_and_the_order_of_hashes_does_not_matter(tmp_path):
     code = (
         "from labsupport.worlds import load_world; w = load_world('bank')\n"
-        "print([(h.chunk.citation(), h.score) for q in w.questions for p in q.expected for h in w.retriever.retrieve(q.query, w.principals[p]).hits])"
+        "for q in w.questions:\n"
+        "    for p in q.expected:\n"
+        "        print([(h.chunk.citation(), h.score) for h in w.retriever.retrieve(q.query, w.principals[p]).hits])"
     )
     outputs = set()
     for seed in ("0", "1"):
         env = {**os.environ, "PYTHONPATH": str(DATA.parent), "PYTHONHASHSEED": seed}
         outputs.add(subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True).stdout)
-    assert len(outputs) == 1 and outputs.pop().strip() != "[]"
+    assert len(outputs) == 1 and "fees@v1" in outputs.pop()
 
 
 def test_an_unknown_world_names_the_known_ones():
@@ -408,9 +414,7 @@ def test_a_page_on_the_out_list_is_kept_out_and_says_so(tmp_path):
     assert world.kept_out == ("pmt-771@v1",)
     with pytest.raises(OutOfScope):
         ingest(world.index, world.jobs["pmt-771@v1"], fetch=world.fetch, scope=world.scope)
-    assert not world.retriever.retrieve("PMT-771", world.principals["wes"]).hits or "pmt-771" not in {
-        hit.chunk.doc_id for hit in world.retriever.retrieve("PMT-771", world.principals["wes"]).hits
-    }
+    assert not world.retriever.retrieve("PMT-771", world.principals["wes"]).hits
 
 
 # ---- a manifest cannot be half right -----------------------------------------------------------------------------------
@@ -426,44 +430,61 @@ def _copy(tmp_path: Path, old: str = "", new: str = "", file: str = "world.toml"
     return folder
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "file", "message"),
-    [
-        ('title  = "Bank"', "", "world.toml", "bank/world.toml: title is missing"),
-        ('title  = "Bank"', "title = 3", "world.toml", "bank/world.toml: title must be text, got 3"),
-        ("Fictional, no credential", "Confidential", "world.toml", "bank/world.toml: notice must say 'fictional, no credential'"),
-        ('title  = "Bank"', 'title = "Bank"\ncolour = "blue"', "world.toml", "bank/world.toml: colour is not a field here"),
-        ("[[principal]]", "[[principal", "world.toml", "bank/world.toml: the file cannot be read as TOML"),
-        ('key = "wes"', 'key = "ines"', "world.toml", r"bank/world.toml: principal\[2\].key repeats 'ines', which principal\[1\] has already"),
-        ('user_id = "u-42"', 'user_id = "u-1"', "world.toml", r"principal\[2\].user_id repeats 'u-1'"),
-        ('max_classification = "internal"', 'max_classification = "secret"', "world.toml", r"principal\[1\].max_classification must be one of public"),
-        ('barriers = ["advisory"]', 'barriers = "advisory"', "world.toml", r"principal\[3\].barriers must be a list of names, got 'advisory'"),
-        ('barriers = ["advisory"]', 'badges = ["advisory"]', "world.toml", r"principal\[3\].badges is not a field here"),
-        ('scope  = "assistant"', 'scope = "pilot"', "world.toml", "scope must be one of assistant, got 'pilot'"),
-        ("out = []", 'out = ["nowhere"]', "world.toml", "scopes.assistant names 'nowhere', and no job makes such a page"),
-        ('classification = "public"', 'classification = "open"', "world.toml", r"job\[1\].classification must be one of public"),
-        ('source = "prize.md"', 'source = "price.md"', "world.toml", r"job\[2\].source names 'price.md', which is no file of bank/"),
-        ('source = "prize.md"', 'source = "../bank/prize.md"', "world.toml", r"job\[2\].source names"),
-        ('source = "prize.md"', "", "world.toml", r"job\[2\].source is missing"),
-        ("version = 2", 'version = "2"', "world.toml", r"job\[\d+\].version must be a whole number, got '2'"),
-        ("version = 2", "version = 1", "world.toml", r"job\[\d+\].name repeats 'pol-hold-release@v1'"),
-        ("updated_tick = 12", "updated_tick = -1", "world.toml", r"job\[1\].updated_tick must be at least 0, got -1"),
-        ('acl = ["heads"]', "acl = []", "world.toml", r"job\[\d+\].acl must name at least one group"),
-        ('acl = ["heads"]', 'acl = "heads"', "world.toml", r"job\[\d+\].acl must be a list of names, got 'heads'"),
-        ('must_lose = ["acme-counterparty"]', 'must_lose = ["acme"]', "world.toml", r"trap\[1\] names 'acme', and no job makes such a page"),
-        ('must_lose = ["acme-counterparty"]', "", "world.toml", r"trap\[1\] must say what the right design shows"),
-        ('principal = "ines"', 'principal = "inez"', "world.toml", r"trap\[1\].principal must be one of ines"),
-        ('kind = "identifier"', 'kind = "id"', "questions.toml", r"bank/questions.toml: question\[1\].kind must be one of identifier"),
-        ('expected.wes  = ["pmt-771"]', 'expected.joe = ["pmt-771"]', "questions.toml", r"question\[1\].expected must be one of ines"),
-        ('expected.wes  = ["pmt-771"]', 'expected.wes = ["pmt-772"]', "questions.toml", r"question\[1\].expected names 'pmt-772'"),
-        ('verdict = "supported"', 'verdict = "yes"', "claims.toml", r"bank/claims.toml: claim\[1\].verdict must be one of supported"),
-        ("true = true", 'true = "yes"', "claims.toml", r"claim\[1\].true must be true or false, got 'yes'"),
-        ('id = "bank-c02"', 'id = "bank-c01"', "claims.toml", r"claim\[2\].id repeats 'bank-c01'"),
-    ],
-)
-def test_a_wrong_manifest_is_refused_with_file_and_field(tmp_path, old, new, file, message):
-    with pytest.raises(WorldError, match=message):
+WRONG_WORLD = [
+    ('title  = "Bank"', "", "title is missing"),
+    ('title  = "Bank"', "title = 3", "title must be text, got 3"),
+    ('title  = "Bank"', 'title = "Bank"\ncolour = "blue"', "colour is not a field here"),
+    ("Fictional, no credential", "Confidential", "notice must say 'fictional, no credential'"),
+    ("[[principal]]", "[[principal", "the file cannot be read as TOML"),
+    ('key = "wes"', 'key = "ines"', "principal[2].key repeats 'ines', which principal[1] has already"),
+    ('user_id = "u-42"', 'user_id = "u-1"', "principal[2].user_id repeats 'u-1'"),
+    ('max_classification = "internal"', 'max_classification = "secret"', "principal[1].max_classification must be one of public"),
+    ('barriers = ["advisory"]', 'barriers = "advisory"', "principal[3].barriers must be a list of names, got 'advisory'"),
+    ('barriers = ["advisory"]', 'badges = ["advisory"]', "principal[3].badges is not a field here"),
+    ('scope  = "assistant"', 'scope = "pilot"', "scope must be one of assistant, got 'pilot'"),
+    ("[scopes.assistant]", "[[scopes]]", "scopes must be written [scopes.name]"),
+    ("out = []", 'out = ["nowhere"]', "scopes.assistant names 'nowhere', and no job makes such a page"),
+    ('classification = "public"', 'classification = "open"', "job[1].classification must be one of public"),
+    ('source = "prize.md"', 'source = "price.md"', "job[2].source names 'price.md', which is no file of bank/"),
+    ('source = "prize.md"', 'source = "../bank/prize.md"', "job[2].source names"),
+    ('source = "prize.md"', "", "job[2].source is missing"),
+    ("version = 2", 'version = "2"', "job[6].version must be a whole number, got '2'"),
+    ("version = 2", "version = 0", "job[6].version must be at least 1, got 0"),
+    ("version = 2", "version = 1", "job[6].name repeats 'pol-hold-release@v1'"),
+    ("updated_tick = 12", "updated_tick = -1", "job[1].updated_tick must be at least 0, got -1"),
+    ('acl = ["heads"]', "acl = []", "acl must name at least one group"),
+    ('acl = ["heads"]', 'acl = "heads"', "acl must be a list of names, got 'heads'"),
+    ('must_lose = ["acme-counterparty"]', 'must_lose = ["acme"]', "trap[1] names 'acme', and no job makes such a page"),
+    ('must_lose = ["acme-counterparty"]', 'must_lose = ["acme-counterparty@v3"]', "trap[1] names 'acme-counterparty@v3'"),
+    ('must_lose = ["acme-counterparty"]', "", "trap[1] must say what the right design shows"),
+    ('must_lose = ["acme-counterparty"]', "policy = { k = 3 }", "trap[1]"),
+    ('query = "Acme Trading FZE"', "", "trap[1] must have either query or words"),
+    ('principal = "ines"', 'principal = "inez"', "trap[1].principal must be one of ines"),
+]
+WRONG_QUESTIONS = [
+    ('kind = "identifier"', 'kind = "id"', "question[1].kind must be one of identifier"),
+    ('expected.wes  = ["pmt-771"]', 'expected.joe = ["pmt-771"]', "question[1].expected must be one of ines"),
+    ('expected.wes  = ["pmt-771"]', 'expected.wes = ["pmt-772"]', "question[1].expected names 'pmt-772'"),
+    ('forbidden.ines', "forbidden.cleo", "question[1].expected must name everybody who asks"),
+]
+WRONG_CLAIMS = [
+    ('verdict = "supported"', 'verdict = "yes"', "claim[1].verdict must be one of supported"),
+    ("true = true", 'true = "yes"', "claim[1].true must be true or false, got 'yes'"),
+    ('id = "bank-c02"', 'id = "bank-c01"', "claim[2].id repeats 'bank-c01'"),
+    ('reader = "ines"', 'reader = "everyone"', "claim[1].reader must be one of ines"),
+]
+WRONG = [
+    (file, *wrong)
+    for file, rows in (("world.toml", WRONG_WORLD), ("questions.toml", WRONG_QUESTIONS), ("claims.toml", WRONG_CLAIMS))
+    for wrong in rows
+]
+
+
+@pytest.mark.parametrize(("file", "old", "new", "message"), WRONG)
+def test_a_wrong_manifest_is_refused_with_file_and_field(tmp_path, file, old, new, message):
+    with pytest.raises(WorldError) as refusal:
         read_manifest(_copy(tmp_path, old, new, file))
+    assert f"bank/{file}: " in str(refusal.value) and message in str(refusal.value)
 
 
 def test_a_page_without_a_title_is_refused(tmp_path):
@@ -492,4 +513,5 @@ def test_every_page_has_a_job_and_every_world_says_that_it_is_fiction(worlds):
         pages = {file.name for file in world.folder.glob("*.md")}
         assert pages == set(world.sources), name
         assert "fictional, no credential" in world.notice.lower()
-    assert "fictional, no credential" in tomllib.loads((DATA / "twins" / "world.toml").read_text(encoding="utf-8"))["notice"].lower()
+    twins = tomllib.loads((DATA / "twins" / "world.toml").read_text(encoding="utf-8"))
+    assert "fictional, no credential" in twins["notice"].lower()
