@@ -34,12 +34,13 @@ def generate(
 ) -> Corpus:
     """`size` chunks of one tenant, of which about a share of `visible` is open to everyone and the rest to the group `closed`.
 
-    A chunk has between half and one and a half times `mean_words` words (5 at least): half from the whole vocabulary, half from its topic's own slice, so
-    that chunks of a topic resemble each other. Word frequencies fall as 1/(rank + 2.7) (Mandelbrot's form of Zipf's law). With
-    `by_topic`, whole topics are open, as departments are; without, each chunk by a draw of its own. The words and the
-    topics do not depend on `visible` or `by_topic`. Raises `ValueError`. Used in notebook 11.
+    A chunk has between half and one and a half times `mean_words` words (5 at least): half from the whole vocabulary, half
+    from its topic's own slice, so that chunks of a topic resemble each other. Word frequencies fall as 1/(rank + 2.7)
+    (Mandelbrot's form of Zipf's law). With `by_topic`, whole topics are open, as departments are; without, each chunk by a
+    draw of its own. The words and the topics do not depend on `visible` or `by_topic`. Raises `ValueError`. Used in notebook 11.
     """
-    for name, value, least in (("size", size, 1), ("mean_words", mean_words, 5), ("vocabulary", vocabulary, TOPICS), ("queries", queries, 0)):
+    knobs = (("size", size, 1), ("mean_words", mean_words, 5), ("vocabulary", vocabulary, TOPICS), ("queries", queries, 0))
+    for name, value, least in knobs:
         if isinstance(value, bool) or not isinstance(value, int) or value < least:
             raise ValueError(f"{name} must be a whole number from {least}, got {value!r}")
     if not 0 <= visible <= 1:
@@ -62,7 +63,7 @@ def generate(
 
 def relabelled(chunks, *, acl: str) -> list[Chunk]:
     """The same chunks, closed to all but one group: hidden pages for a design to trip over."""
-    return [replace(chunk, label=AccessLabel(chunk.tenant, chunk.classification, chunk.barrier, frozenset({acl}))) for chunk in chunks]
+    return [replace(chunk, label=replace(chunk.label, acl=frozenset({acl}))) for chunk in chunks]
 
 
 def spell(number: int) -> str:

@@ -151,8 +151,8 @@ def read_manifest(folder: Path) -> Manifest:
     matrix = _texts(head.get("matrix", list(dict.fromkeys(every_page))), Place(file, "matrix"))
     known(matrix, Place(file, "matrix"))
     return Manifest(
-        name=folder.name, folder=folder, title=head["title"], notice=head["notice"], tenant=tenant, scope=head["scope"], matrix=matrix,
-        people=people, scopes=scopes, jobs=jobs, traps=_traps(head, file, readers, known),
+        name=folder.name, folder=folder, title=head["title"], notice=head["notice"], tenant=tenant, scope=head["scope"],
+        people=people, scopes=scopes, jobs=jobs, traps=_traps(head, file, readers, known), matrix=matrix,
         questions=_questions(folder / "questions.toml", readers, known), claims=_claims(folder / "claims.toml", readers, known),
     )
 
@@ -202,7 +202,8 @@ def _scopes(head: dict, file: Path, known: Known) -> dict[str, Scope]:
     scopes = {}
     for key, table in tables.items():
         place = Place(file, f"scopes.{key}")
-        scopes[key] = scope = _build(Scope, {{"in": "included", "out": "excluded"}.get(one, one): value for one, value in table.items()}, place)
+        renamed = {{"in": "included", "out": "excluded"}.get(field, field): value for field, value in table.items()}
+        scopes[key] = scope = _build(Scope, renamed, place)
         known([] if scope.included == ("*",) else scope.included, place)
         known(scope.excluded, place)
     return scopes

@@ -10,7 +10,9 @@ from typing import Any
 from labsupport.model import EVERYONE
 
 QUESTION_KINDS = ("identifier", "paraphrase", "fresh", "closed", "hybrid-loses", "nothing")
-CLAIM_KINDS = ("verbatim", "paraphrase", "wrong-number", "wrong-date-or-id", "negation", "denial", "invented", "closed", "row-swap", "empty")
+CLAIM_KINDS = (
+    "verbatim", "paraphrase", "wrong-number", "wrong-date-or-id", "negation", "denial", "invented", "closed", "row-swap", "empty",
+)
 VERDICTS = ("supported", "low-overlap", "number-mismatch", "negation", "empty", "not-verified", "abstained")
 
 
@@ -94,7 +96,8 @@ class Trap:
     @property
     def closes(self) -> bool:
         """Does it say what the right design shows?"""
-        return bool(self.must_not or self.must_find or self.first or self.empty or self.no_shared_word or self.order or self.holds or self.words)
+        lists = self.must_not + self.must_find + self.order + self.holds + self.words
+        return bool(lists or self.first or self.empty or self.no_shared_word)
 
     @property
     def references(self) -> tuple[str, ...]:

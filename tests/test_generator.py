@@ -84,7 +84,10 @@ def test_hidden_copies_keep_their_text_and_lose_their_readers():
     assert all(chunk.label.acl == {"closed"} for chunk in hidden)
 
 
-@pytest.mark.parametrize(("knob", "value"), [("size", 0), ("mean_words", 4), ("vocabulary", 39), ("queries", -1), ("visible", 1.1), ("size", True)])
+WRONG = [("size", 0), ("size", True), ("mean_words", 4), ("vocabulary", 39), ("queries", -1), ("visible", 1.1)]
+
+
+@pytest.mark.parametrize(("knob", "value"), WRONG)
 def test_a_wrong_size_is_refused_by_name(knob, value):
     knobs = {"size": 3, knob: value}
     with pytest.raises(ValueError, match=f"{knob} must be .*{value}"):
