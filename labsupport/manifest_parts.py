@@ -80,6 +80,7 @@ class Trap:
     odd_word: str = ""
     turned: bool = False
     moved: tuple[str, ...] = ()
+    told: str = ""
     must_not: tuple[str, ...] = ()
     must_find: tuple[str, ...] = ()
     first: str = ""
@@ -91,7 +92,7 @@ class Trap:
     @property
     def bites(self) -> bool:
         """Does it say what the wrong design shows?"""
-        return bool(self.must_leak or self.leak_first or self.must_lose or self.odd_word or self.turned or self.moved)
+        return bool(self.must_leak or self.leak_first or self.must_lose or self.odd_word or self.turned or self.moved or self.told)
 
     @property
     def closes(self) -> bool:

@@ -41,8 +41,12 @@ def _asked(engine, world, trap, query):
     principal = world.principals[trap.principal]
     if trap.leg == "lexical":
         return list(engine.lexical(query, principal=principal, limit=10))
+    return list(_answer(engine, world, trap, query).hits)
+
+
+def _answer(engine, world, trap, query):
     asks = engine if hasattr(engine, "retrieve") else world.retriever
-    return list(asks.retrieve(query, principal, now_tick=trap.now_tick, policy=RetrievalPolicy(**trap.policy)).hits)
+    return asks.retrieve(query, world.principals[trap.principal], now_tick=trap.now_tick, policy=RetrievalPolicy(**trap.policy))
 
 
 def _place(world, hits, reference):
@@ -78,6 +82,8 @@ def _does_not_bite(world, trap):
         one, other = (_place(world, hits, each) for each in trap.order)
         if one is None or other is None or one < other:
             missing.append(f"{trap.order} is not turned in {seen}")
+    if trap.told and not getattr(_answer(design, world, trap, trap.query), trap.told, 0) > 0:
+        missing.append(f"{trap.told} is not told")
     right = _asked(world.index, world, trap, trap.query) if trap.moved else []
     for reference in trap.moved:
         there, here = _place(world, hits, reference), _place(world, right, reference)
@@ -94,6 +100,8 @@ def _is_open(world, trap):
             return [f"the scores are {scores}"]
     wrong = []
     principal = world.principals[trap.principal]
+    if trap.told and hasattr(_answer(world.index, world, trap, trap.query), trap.told):
+        wrong.append(f"{trap.told} is told")
     for query in trap.words or (trap.query,):
         hits = _asked(world.index, world, trap, query)
         seen = [hit.chunk.citation() for hit in hits]
