@@ -36,17 +36,21 @@ def worlds():
 # ---- the traps: one test, all worlds, both directions -----------------------------------------------------------------
 
 
-def _asked(engine, world, trap, query):
-    """The hits of one question on a design, or on the world's own retriever and index."""
-    principal = world.principals[trap.principal]
+class RightDesign:
+    """The world as it is, with the two methods that a wrong design offers."""
+
+    def __init__(self, world):
+        self.lexical, self.retrieve = world.index.lexical, world.retriever.retrieve
+
+
+def _asked(design, world, trap, query):
     if trap.leg == "lexical":
-        return list(engine.lexical(query, principal=principal, limit=10))
-    return list(_answer(engine, world, trap, query).hits)
+        return list(design.lexical(query, principal=world.principals[trap.principal], limit=10))
+    return list(_answer(design, world, trap, query).hits)
 
 
-def _answer(engine, world, trap, query):
-    asks = engine if hasattr(engine, "retrieve") else world.retriever
-    return asks.retrieve(query, world.principals[trap.principal], now_tick=trap.now_tick, policy=RetrievalPolicy(**trap.policy))
+def _answer(design, world, trap, query):
+    return design.retrieve(query, world.principals[trap.principal], now_tick=trap.now_tick, policy=RetrievalPolicy(**trap.policy))
 
 
 def _place(world, hits, reference):
@@ -54,8 +58,8 @@ def _place(world, hits, reference):
     return next((at for at, hit in enumerate(hits) if world.matches(reference, hit.chunk)), None)
 
 
-def _first_scores(engine, world, trap):
-    return {word: (hits[0].score if (hits := _asked(engine, world, trap, word)) else None) for word in trap.words}
+def _first_scores(design, world, trap):
+    return {word: (hits[0].score if (hits := _asked(design, world, trap, word)) else None) for word in trap.words}
 
 
 def _wrong_design(world, trap):
@@ -65,9 +69,8 @@ def _wrong_design(world, trap):
     return design
 
 
-def _does_not_bite(world, trap):
-    """What the manifest says of the wrong design and does not happen."""
-    design = _wrong_design(world, trap)
+def _does_not_bite(design, world, trap):
+    """What the manifest says of the wrong design and does not happen on this one."""
     if trap.words:
         scores = _first_scores(design, world, trap)
         others = {score for word, score in scores.items() if word != trap.odd_word}
@@ -84,7 +87,7 @@ def _does_not_bite(world, trap):
             missing.append(f"{trap.order} is not turned in {seen}")
     if trap.told and not getattr(_answer(design, world, trap, trap.query), trap.told, 0) > 0:
         missing.append(f"{trap.told} is not told")
-    right = _asked(world.index, world, trap, trap.query) if trap.moved else []
+    right = _asked(RightDesign(world), world, trap, trap.query) if trap.moved else []
     for reference in trap.moved:
         there, here = _place(world, hits, reference), _place(world, right, reference)
         if there is None or here is None or hits[there].score == right[here].score:
@@ -92,18 +95,18 @@ def _does_not_bite(world, trap):
     return missing
 
 
-def _is_open(world, trap):
-    """What the manifest says of the right design and does not happen."""
+def _is_open(design, world, trap):
+    """What the manifest says of the right design and does not happen on this one."""
     if trap.words:
-        scores = _first_scores(world.index, world, trap)
+        scores = _first_scores(design, world, trap)
         if len(set(scores.values())) != 1 or None in scores.values():
             return [f"the scores are {scores}"]
     wrong = []
     principal = world.principals[trap.principal]
-    if trap.told and hasattr(_answer(world.index, world, trap, trap.query), trap.told):
+    if trap.told and hasattr(_answer(design, world, trap, trap.query), trap.told):
         wrong.append(f"{trap.told} is told")
     for query in trap.words or (trap.query,):
-        hits = _asked(world.index, world, trap, query)
+        hits = _asked(design, world, trap, query)
         seen = [hit.chunk.citation() for hit in hits]
         wrong += [f"{one} is in {seen}" for one in trap.must_not if _place(world, hits, one) is not None]
         wrong += [f"{one} is not in {seen}" for one in trap.must_find if _place(world, hits, one) is None]
@@ -132,14 +135,27 @@ def test_each_trap_bites_on_its_wrong_design_and_is_closed_on_the_right_one(worl
     for name, world in worlds.items():
         for trap in world.traps:
             if trap.design != "none":
-                failures += [f"{name}/{trap.name} does not bite: {why}" for why in _does_not_bite(world, trap)]
+                wrong = _wrong_design(world, trap)
+                failures += [f"{name}/{trap.name} does not bite: {why}" for why in _does_not_bite(wrong, world, trap)]
                 bitten += 1
-            failures += [f"{name}/{trap.name} is open: {why}" for why in _is_open(world, trap)]
+            failures += [f"{name}/{trap.name} is open: {why}" for why in _is_open(RightDesign(world), world, trap)]
             closed += 1
     assert not failures, "\n".join(failures)
     written = [(DATA / name / "world.toml").read_text(encoding="utf-8").count("\n[[trap]]") for name in WORLDS]
     assert closed == sum(written) > 0
     assert 0 < bitten <= closed
+
+
+def test_a_trap_notices_when_the_two_designs_are_swapped(worlds):
+    """The test above could pass for nothing: with the right design in the wrong one's place it must complain, and vice versa."""
+    swapped = 0
+    for world in worlds.values():
+        for trap in (one for one in world.traps if one.design != "none"):
+            assert _does_not_bite(RightDesign(world), world, trap), trap.name
+            if not trap.moved:  # a score that moved is told by comparing the two, which the line above does
+                assert _is_open(_wrong_design(world, trap), world, trap), trap.name
+            swapped += 1
+    assert swapped > 0
 
 
 # ---- what the traps rest on, stated directly ----------------------------------------------------------------------------
