@@ -171,7 +171,7 @@ def clean_answer(text: str, hits: Iterable[Hit]) -> str:
         return EMPTY_ANSWER
     known = chunks.keys() | {chunk.citation() for chunk in chunks.values()}
     while (cleaned := _without_foreign_marks(_without_tool_calls(text), known)) != text:
-        text = cleaned  # a mark that was dropped may have joined the halves of a call: look again until nothing changes
+        text = cleaned  # what was dropped may have stood between the halves of a call: look again until nothing changes
     return text or EMPTY_ANSWER
 
 
@@ -180,7 +180,7 @@ _BAR = "[|\uff5c]"                                            # some vendors wri
 _TOOL_CALLS = re.compile(rf"""
       <(?:\w+:)?(?P<tag>{_TAGS})\b[^<>]*>.*?(?:</(?:\w+:)?(?P=tag)\s*>|\Z)    # <tool_call>, <invoke name=…>, <function=…>
     | </?(?:\w+:)?(?:{_TAGS}|function)>                                       # the same, left alone
-    | <{_BAR}[^<>|\uff5c]*(?:tool|function|python_tag|action)[^<>|\uff5c]*{_BAR}>
+    | <{_BAR}(?!/|[^<>|\uff5c]*end)[^<>|\uff5c]*(?:tool|function|python_tag|action)[^<>|\uff5c]*{_BAR}>
           .*?(?:<{_BAR}(?:/|eo[mt]_id|call|[^<>|\uff5c]*end)[^<>|\uff5c]*{_BAR}>|\Z)   # <|tool_call|> … <|/tool_call|>
     | <\|channel\|>\s*commentary.*?(?:<\|call\|>|\Z)
     | <{_BAR}[^<>|\uff5c]{{1,60}}{_BAR}>                                       # any control token left alone
@@ -233,11 +233,14 @@ def _without_foreign_marks(text: str, known: set[str]) -> str:
     opened: list[int] = []
     dropped = False
     for piece in re.findall(r"[\[\]\u3010\u3011]|[^\[\]\u3010\u3011]+", text):
-        out.append(re.sub(r"^\([^()\n]*\)", "", piece) if dropped else piece)    # the link of a mark goes with it
+        if dropped:
+            piece = re.sub(r"^\([^()\n]*\)", "", piece)                      # the link of a mark goes with it
+            piece = re.sub(r"^(?=\w)", " ", piece) if out else piece          # and the words beside it stay two
+        out.append(piece)
         dropped = False
-        if piece in "[\u3010":
+        if piece in ("[", "\u3010"):
             opened.append(len(out) - 1)
-        elif piece in "]\u3011" and opened:
+        elif piece in ("]", "\u3011") and opened:
             start = opened.pop()
             content = "".join(out[start + 1:-1])
             head = _CITATION_HEAD.search(out[start - 1][-_LONGEST_MARK:]) if start and re.fullmatch(r"\d+:\d+", content) else None
