@@ -145,7 +145,7 @@ def read_manifest(folder: Path) -> Manifest:
             if split_reference(reference, tenant)[:3] not in versions:
                 raise place.wrong(f"names {reference!r}, and no job makes such a page")
 
-    scopes = _scopes(head, file, known)
+    scopes = _scopes(head, file, {job.doc_id for job in jobs})
     _one_of(head["scope"], scopes, Place(file, "scope"))
     every_page = [job.doc_id if job.tenant == tenant else f"{job.tenant}/{job.doc_id}" for job in jobs]
     matrix = _texts(head.get("matrix", list(dict.fromkeys(every_page))), Place(file, "matrix"))
@@ -194,8 +194,8 @@ def _named(job: Job, tenant: str) -> Job:
     return job if job.name else replace(job, name=f"{before}{job.doc_id}@v{job.version}")
 
 
-def _scopes(head: dict, file: Path, known: Known) -> dict[str, Scope]:
-    """`in` is a word of Python, so a table's `in` and `out` become `included` and `excluded`."""
+def _scopes(head: dict, file: Path, doc_ids: set[str]) -> dict[str, Scope]:
+    """A scope lists plain doc ids. `in` is a word of Python, so `in` and `out` become `included` and `excluded`."""
     tables = head.get("scopes")
     if not isinstance(tables, dict) or not all(isinstance(table, dict) for table in tables.values()):
         raise Place(file, "scopes").wrong(f"must be written [scopes.name], got {tables!r}")
@@ -204,8 +204,9 @@ def _scopes(head: dict, file: Path, known: Known) -> dict[str, Scope]:
         place = Place(file, f"scopes.{key}")
         renamed = {{"in": "included", "out": "excluded"}.get(field, field): value for field, value in table.items()}
         scopes[key] = scope = _build(Scope, renamed, place)
-        known([] if scope.included == ("*",) else scope.included, place)
-        known(scope.excluded, place)
+        for doc_id in (() if scope.included == ("*",) else scope.included) + scope.excluded:
+            if doc_id not in doc_ids:
+                raise place.wrong(f"names {doc_id!r}, and no job has this doc id")
     return scopes
 
 

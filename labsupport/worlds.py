@@ -122,6 +122,8 @@ def build_world(manifest: Manifest, *, scope: str | None = None, without: Iterab
     chosen = manifest.scope if scope is None else scope
     if chosen not in manifest.scopes:
         raise WorldError(f"{manifest.name}/world.toml: scope {chosen!r} is not there; the scopes are {', '.join(manifest.scopes)}")
+    if isinstance(without, str):
+        raise TypeError(f"without must be a collection of pages such as ({without!r},), got {without!r}")
     left_out = {_page(reference, manifest) for reference in without}
     rules = manifest.scopes[chosen]
     every_id = [job.doc_id for job in manifest.jobs]

@@ -362,6 +362,8 @@ def test_a_pair_can_be_made_of_any_world():
     assert "pmt-771" not in {document.doc_id for document in without.documents}
     with pytest.raises(WorldError, match="without names 'pmt-999'"):
         load_world("bank", without=("pmt-999",))
+    with pytest.raises(TypeError, match="without must be a collection"):
+        load_world("bank", without="pmt-771")
 
 
 # ---- loading -----------------------------------------------------------------------------------------------------------
@@ -467,7 +469,8 @@ WRONG_WORLD = [
     ('barriers = ["advisory"]', 'badges = ["advisory"]', "principal[3].badges is not a field here"),
     ('scope  = "assistant"', 'scope = "pilot"', "scope must be one of assistant, got 'pilot'"),
     ("[scopes.assistant]", "[[scopes]]", "scopes must be written [scopes.name]"),
-    ("out = []", 'out = ["nowhere"]', "scopes.assistant names 'nowhere', and no job makes such a page"),
+    ("out = []", 'out = ["nowhere"]', "scopes.assistant names 'nowhere', and no job has this doc id"),
+    ("out = []", 'out = ["retail/fees"]', "scopes.assistant names 'retail/fees'"),
     ('classification = "public"', 'classification = "open"', "job[1].classification must be one of public"),
     ('source = "prize.md"', 'source = "price.md"', "job[2].source names 'price.md', which is no file of bank/"),
     ('source = "prize.md"', 'source = "../bank/prize.md"', "job[2].source names"),
