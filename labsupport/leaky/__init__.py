@@ -9,10 +9,12 @@ from labsupport.leaky.entitlement import (
     CutThenFilter,
     ExitFilter,
     NoFilter,
+    OneLegFiltered,
+    OverFetch,
     Pool,
     QuestionKeyedCache,
     TenantWideStatistics,
     WrongDesign,
 )
 
-__all__ = ["CountsReported", "CutThenFilter", "ExitFilter", "NoFilter", "Pool", "QuestionKeyedCache", "TenantWideStatistics", "WrongDesign"]
+__all__ = ["CountsReported", "CutThenFilter", "ExitFilter", "NoFilter", "OneLegFiltered", "OverFetch", "Pool", "QuestionKeyedCache", "TenantWideStatistics", "WrongDesign"]

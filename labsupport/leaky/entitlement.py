@@ -80,6 +80,32 @@ class TenantWideStatistics(WrongDesign):
         return self.index.dense(query, principal=principal, **options)
 
 
+class OverFetch(WrongDesign):
+    """Fetches more and more of the whole tenant until enough readable chunks are in hand. Notebooks 05 and 11.
+
+    It does not starve. What it reads grows with what is hidden, and time is an observable.
+    """
+
+    sentence = "If the filter leaves too few, we fetch the next batch until we have five."
+
+    def lexical(self, query: str, *, principal: Principal, limit: int | None = 10, **options) -> Ranking:
+        return self._until_enough(super().lexical, query, principal, limit, options)
+
+    def dense(self, query: str, *, principal: Principal, limit: int | None = 10, **options) -> Ranking:
+        return self._until_enough(super().dense, query, principal, limit, options)
+
+    @staticmethod
+    def _until_enough(leg, query: str, principal: Principal, limit: int | None, options: dict) -> Ranking:
+        fetched, postings, vectors = limit or 1, 0, 0
+        while True:
+            ranking = leg(query, principal=principal, limit=fetched, **options)
+            postings, vectors = postings + ranking.postings, vectors + ranking.vectors
+            readable = [hit for hit in ranking if can_read(principal, hit.chunk.label)]
+            if len(ranking) < fetched or (limit is not None and len(readable) >= limit):
+                return Ranking(readable[:limit], postings=postings, vectors=vectors)
+            fetched *= 2
+
+
 class ExitFilter(NoFilter):
     """One filter at the very end drops every chunk that the reader may not see. Notebook 12."""
 
@@ -89,6 +115,15 @@ class ExitFilter(NoFilter):
         result = super().retrieve(query, principal, now_tick=now_tick, policy=policy)
         hits = tuple(hit for hit in result.hits if can_read(principal, hit.chunk.label))
         return replace(result, hits=hits, citations=tuple(hit.chunk.citation() for hit in hits))
+
+
+class OneLegFiltered(ExitFilter):
+    """Filters the vector leg before ranking, forgets the keyword leg, and drops what is closed at the exit. Notebook 05."""
+
+    sentence = "The vector store filters, and whatever the keyword index adds is dropped at the end."
+
+    def dense(self, query: str, *, principal: Principal, **options) -> Ranking:
+        return self.index.dense(query, principal=principal, **options)
 
 
 @dataclass(frozen=True)

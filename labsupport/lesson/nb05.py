@@ -33,15 +33,6 @@ PREDICTIONS = {
         "c",
     ),
     "05.2": Prediction(
-        "From how many closed pages on is the longer list empty again?",
-        {
-            "a": ("practically never", "fifty places fill as twelve did. It takes fifty pages, and somebody writes them."),
-            "b": ("50", "a list of fifty is full of fifty better matches. The cliff has moved, and it is as steep as before."),
-            "c": ("100", "half of the list would have to stay free for her. Nothing keeps a place free for anybody."),
-        },
-        "b",
-    ),
-    "05.3": Prediction(
         "The twelve scores are",
         {
             "a": ("all equal", "you reasoned from what Ines may read. This index reasons from all that it stores, and then hides most of it."),
@@ -50,7 +41,7 @@ PREDICTIONS = {
         },
         "c",
     ),
-    "05.4": Prediction(
+    "05.3": Prediction(
         "We stop returning scores. Is the leak closed?",
         {
             "a": ("yes", "the number is gone and its effect is not: the list is sorted by it."),
@@ -58,12 +49,21 @@ PREDICTIONS = {
         },
         "b",
     ),
-    "05.5": Prediction(
-        "For how many of the eight questions does the best score move?",
+    "05.4": Prediction(
+        "From how many closed pages on is the longer list empty again?",
         {
-            "a": ("0", "no closed page holds these words, and yet each closed page counts in n and in the mean length."),
+            "a": ("practically never", "fifty places fill as twelve did. It takes fifty pages, and somebody writes them."),
+            "b": ("50", "a list of fifty is full of fifty better matches. The cliff has moved, and it is as steep as before."),
+            "c": ("100", "half of the list would have to stay free for her. Nothing keeps a place free for anybody."),
+        },
+        "b",
+    ),
+    "05.5": Prediction(
+        "For how many of the questions does the best score move?",
+        {
+            "a": ("none", "no closed page holds these words, and yet each closed page counts in n and in the mean length."),
             "b": ("only those that share a word", "the weight of a word needs the number of all pages. A page without the word moves that number too."),
-            "c": ("8", "n and the mean length stand in every score. One page more, anywhere in the tenant, and all of them move."),
+            "c": ("all of them", "n and the mean length stand in every score. One page more, anywhere in the tenant, and all of them move."),
         },
         "c",
     ),
@@ -206,10 +206,10 @@ def _can_read_judge(learners: Callable[[Principal, AccessLabel], bool]) -> Verdi
     eli = Principal("eli", "northline", groups=("employee",))
     leave = AccessLabel("northline", "internal", None, frozenset({"employee", "manager"}))
     told = [
-        (ines, page["walk-club"], "`walk-club` names EVERYONE; yours says no to Ines."),
-        (ines, page["hours"], "`hours` has no barrier; yours says no to Ines, as if None had to be among her barriers."),
-        (eli, leave, "`leave` names employee and manager. Eli is in one of them; one is enough."),
         (ines, page["pmt-771"], "Ines, internal, should read a *confidential* page? As text 'confidential' comes before 'internal'; as clearance it stands above."),
+        (cleo, page["bonus-heads"], "`bonus-heads` has no barrier and Cleo is a head; yours asks whether None is among her barriers, and says no."),
+        (ines, page["walk-club"], "`walk-club` names EVERYONE; yours says no to Ines."),
+        (eli, leave, "`leave` names employee and manager. Eli is in one of them; one is enough."),
         (cleo, page["deal-falcon"], "Cleo, cleared for restricted, is outside *advisory*; yours lets her read `deal-falcon`."),
         (ines, page["bonus-heads"], "`bonus-heads` names the heads and nobody else; yours lets Ines read it."),
         (ines, retail_page, "`fees` of the retail bank: same id, other tenant; yours lets Ines read it."),
