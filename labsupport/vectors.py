@@ -73,7 +73,7 @@ class StoredEmbedder:
         # The text itself stays out of the message: it may be somebody's question, and errors end up in logs.
         what = f"{len(texts)} of the texts (the first has {len(texts[0])} characters) have no vector in data/vectors"
         if self._live is None:
-            raise VectorMissing(f"{what}; use one of the lab's own texts, or install the real model with `make model`")
+            raise VectorMissing(f"{what}; use the lab's own texts, or `make model` (after a page changed: python -m labsupport.vectors)")
         try:
             return self._live(texts)
         except ModelUnavailable as unavailable:
@@ -151,8 +151,7 @@ def bring_up_to_date(data: Path = DATA) -> dict[str, tuple[int, int, int]]:
         made = [text for text in texts if text_key(text) not in held]
         vectors = held | dict(zip(map(text_key, made), model(made), strict=True))
         kept = {text_key(text): vectors[text_key(text)] for text in texts}
-        if kept.keys() != held.keys():
-            write_vectors(path, kept)
+        write_vectors(path, kept)
         report[name] = (len(kept) - len(made), len(made), len(held.keys() - kept.keys()))
     return report
 
