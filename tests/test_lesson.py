@@ -5,20 +5,32 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import nbformat
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labsupport.lesson import checks, predictions
+from labsupport.entitlement import can_read
+from labsupport.guardrails import EMPTY_ANSWER
+from labsupport.leaky import NoFilter
+from labsupport.lesson import checks, nb00, predictions
+from labsupport.lesson.assistant import compare_designs, serve
+from labsupport.lesson.chapters import chapter, chapters
+from labsupport.lesson.chapters import entry as chapter_entry
 from labsupport.lesson.checks import TODO, Endless, Exercise, check, guarded, right, wrong
+from labsupport.lesson.execute import main as execute
 from labsupport.lesson.figures import new_figure, show_figure
+from labsupport.lesson.hits import show_hits
+from labsupport.lesson.leak_log import leak_log
 from labsupport.lesson.predictions import Memory, Prediction, predict, reveal, surprises
+from labsupport.lesson.readers import readers
 from labsupport.lesson.shown import as_html, show_source
 from labsupport.lesson.switch import Switch, side_by_side
 from labsupport.lesson.tables import show_table
 from labsupport.lesson.two_worlds import OBSERVABLES, Seen, differences, two_worlds
 from labsupport.model import AccessLabel, Chunk, Hit
+from labsupport.worlds import load_world
 
 BIRDS = Prediction(
     "The twelve scores are …",
@@ -376,3 +388,126 @@ def test_importing_the_lesson_loads_no_plotting_no_frames_and_no_widgets():
         "print(sorted({'pandas', 'matplotlib', 'ipywidgets'} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+# --- chapters, readers, the leak log, the assistant -----------------------------------------------------------------------
+
+
+def test_every_chapter_is_whole():
+    found = chapters()
+    assert found
+    for each in found:
+        number = each.__name__[-2:]
+        assert each.LEAK.notebook == number
+        assert 2 <= len(each.PREDICTIONS) and 3 <= len(each.EXERCISES) <= 4
+        for id, prediction in each.PREDICTIONS.items():
+            assert id.startswith(f"{number}.") and 2 <= len(prediction.options) <= 5
+            assert len({sentence for _, sentence in prediction.options.values()}) == len(prediction.options)
+
+
+@pytest.mark.parametrize("id", ["99.1", "", "x", "5.3"])
+def test_an_id_that_belongs_to_no_notebook_is_refused(id):
+    with pytest.raises(ValueError, match="begins with the two digits of a notebook"):
+        chapter(id)
+
+
+def test_an_id_that_a_notebook_does_not_have_lists_those_that_it_has():
+    with pytest.raises(ValueError, match="no prediction '00.9' in this notebook; there are: 00.1, 00.2, 00.3"):
+        chapter_entry("00.9", "PREDICTIONS")
+
+
+@pytest.fixture(scope="module")
+def northline():
+    return load_world("northline")
+
+
+def test_the_matrix_of_readers_says_what_can_read_says(northline):
+    table = readers(northline, caption="Who may read what").text.splitlines()[2:]
+    assert len(table) == len(northline.documents)
+    for line, page in zip(table, northline.documents, strict=True):
+        expected = ["reads" if can_read(who, page.label) else "closed" for who in northline.principals.values()]
+        assert line.split(" · ") == [f"  {page.doc_id}", *expected]
+    assert readers(northline).html.startswith("<details><summary>Who may read what")
+
+
+def test_the_leak_log_holds_every_line_in_order():
+    lines = leak_log().text.splitlines()[2:]
+    assert [line.strip()[:2] for line in lines] == [each.LEAK.notebook for each in chapters()]
+    assert leak_log("00").text.splitlines()[2] == lines[0]
+
+
+def test_the_assistant_refuses_a_blank_question_and_serves_every_other_with_200(northline):
+    eli = northline.principals["eli"]
+    assert serve(northline.retriever, "  ", eli).status == "400 Bad Request"
+    nothing = serve(northline.retriever, "maternity", eli)
+    assert (nothing.log_line, nothing.answer) == ("200 OK · 0 sources", EMPTY_ANSWER)
+    found = serve(northline.retriever, "How many weeks is parental leave?", eli)
+    assert found.status == "200 OK" and found.answer == found.hits[0].chunk.text
+
+
+def test_two_designs_stand_side_by_side_and_a_closed_source_is_named_in_words(northline):
+    both = compare_designs(northline, {"sloppy": NoFilter(northline.index), "safe": northline.retriever}, nb00.QUESTION, "eli")
+    assert both.html.count("CLOSED to Eli") >= 1 and "Eli reads" in both.html
+    assert "CLOSED" not in compare_designs(northline, {"safe": northline.retriever}, nb00.QUESTION, "eli").html
+    assert "CLOSED" not in compare_designs(northline, {"sloppy": NoFilter(northline.index)}, nb00.QUESTION, "mo").html
+
+
+def test_hits_are_shown_with_the_name_of_their_scale_or_without_a_number(northline):
+    hits = northline.retriever.retrieve(nb00.QUESTION, northline.principals["eli"]).hits
+    assert show_hits(hits, "Eli asks", scale="rerank").text.splitlines()[1] == "  place · chunk · text · rerank"
+    assert "0." not in show_hits(hits, "Eli asks", words=0).text
+    assert "nothing was returned" in show_hits([], "Eli asks").html
+
+
+def test_pay_figures_are_the_amounts_and_nothing_else():
+    text = "L5 is paid 15,000.00 each month, band L4 from 142000. Leave is 16 weeks; book by 2026; code IT-204; 250 euro."
+    assert nb00.pay_figures(text) == ["15,000.00", "142000"]
+
+
+# --- notebooks are written so that a second run changes nothing -----------------------------------------------------------
+
+DRAFT = """# ---
+# jupyter:
+#   lab: {minutes: 20, world: northline, level: core, builds_on: []}
+# ---
+
+# %% [markdown]
+# # 77 · A draft
+
+# %% tags=["leak-shown"]
+from labsupport import Switch
+switch = Switch(lambda principal: f"<b>{principal}</b>", principal=["eli", "mo"])
+switch
+
+# %% [markdown]
+# ## Go deeper
+
+# %%
+1 + 1
+
+# %% [markdown]
+# ## What this does not prove
+
+# %%
+2 + 2
+"""
+
+
+def test_a_draft_becomes_a_notebook_and_a_second_run_changes_no_byte(tmp_path):
+    draft, made = tmp_path / "77-draft.py", tmp_path / "77-draft.ipynb"
+    draft.write_text(DRAFT, encoding="utf-8")
+    execute(["--from", str(draft), "--into", str(tmp_path)])
+    first = made.read_bytes()
+    execute([str(made)])
+    assert made.read_bytes() == first
+    notebook = nbformat.reads(first.decode(), 4)
+    assert notebook.metadata == {
+        "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
+        "lab": {"minutes": 20, "world": "northline", "level": "core", "builds_on": []},
+        "language_info": {"name": "python"},
+    }
+    assert [(cell.id, cell.metadata.lab.track) for cell in notebook.cells] == [
+        ("c00", "core"), ("c01", "core"), ("c02", "deeper"), ("c03", "deeper"), ("c04", "core"), ("c05", "core")]  # fmt: skip
+    assert notebook.cells[1].metadata.tags == ["leak-shown"]
+    assert set(notebook.cells[1].outputs[0].data) == {"text/plain", "text/html"}, "a widget's random id must not be stored"
+    assert "execution" not in notebook.cells[1].metadata, "times must not be stored"

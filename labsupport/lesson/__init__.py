@@ -3,7 +3,7 @@
 Write `NN-name.py` in jupytext's percent format outside the repository, then
 
     python -m labsupport.lesson.execute --from /path/to/NN-name.py      # writes notebooks/NN-name.ipynb, executed
-    pytest -n0 tests/test_notebooks.py -k NN                            # the meta-tests: they say what is missing
+    pytest -n0 tests/test_notebooks.py tests/test_notebooks_run.py -k NN    # they say what is missing
     pytest -n0 --nbval notebooks/NN-name.ipynb                          # every output, strictly
 
 Committed are the notebook, `labsupport/lesson/nbNN.py` and `tests/wrong_answers/nbNN.py`. The percent file opens with
@@ -42,14 +42,16 @@ begins `# red: …`; the one that asserts the repair is tagged `leak-closed` and
     # red: the pay page is the first source, and the status is 200
     assert …
 
-Running a cell twice changes nothing: what changes an index builds that index in the same cell. Round what you show, sort
+Only the set-up cell imports (and "Go deeper" may). Running a cell twice changes nothing: what changes an index builds that index in the same cell. Round what you show, sort
 sets, show work counts and never times. `lab.track` (core or deeper) is set from the headings by `execute`.
+
+**Prose.** A screen, not a page: a markdown cell holds at most 220 words that are not folded. No words that age or sell.
 
 **Minutes.** words/180 + 1.5 a prediction + 0.5 a code cell + 3.5 for each of the first two exercises, over the core track and
 without what is folded, may not exceed the stated minutes.
 
-**A prediction** is three cells: markdown that holds the question and every option's label letter for letter as
-`nbNN.PREDICTIONS` has them (a test compares); a code cell with `guess = None` and `predict("NN.1", guess)`; after the run a
+**A prediction** is three cells: markdown that holds the question and every option as "(a) label", letter for letter as
+`nbNN.PREDICTIONS` has them (a test compares); then a code cell with `guess = None` and `predict("NN.1", guess)`; after the run a
 cell that ends in `reveal("NN.1", fact)`, where `fact` is computed and knows nothing of the guess. At most four in the core.
 Options are numbers or short choices. An option's sentence ends "If you said b: …" and speaks to whoever chose b.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -11,7 +10,7 @@ from html import escape
 from itertools import islice
 
 from labsupport.lesson.chapters import entry
-from labsupport.lesson.shown import Shown, box
+from labsupport.lesson.shown import Shown, box, brief, brief_text
 
 STEP_LIMIT = 500_000
 """Lines that one call of a learner's function may run. Counted, not timed, so the verdict is the same on every machine."""
@@ -162,20 +161,3 @@ def _holds_todo(answer: object) -> bool:
     if isinstance(answer, (list, tuple, set, frozenset)):
         return any(map(_holds_todo, answer))
     return answer is TODO
-
-
-def brief(value: object) -> str:
-    """A short, repeatable form of a value for a message: no addresses, sets in order, 80 characters at most."""
-    try:
-        if isinstance(value, (set, frozenset)):
-            return brief_text("{" + ", ".join(sorted(map(repr, value))) + "}") if value else "set()"
-        if callable(value):
-            return f"your {getattr(value, '__name__', type(value).__name__)}"
-        return brief_text(repr(value))
-    except Exception:
-        return f"a {type(value).__name__}"
-
-
-def brief_text(text: str) -> str:
-    text = re.sub(r" at 0x[0-9a-fA-F]+", "", " ".join(text.split()))
-    return text if len(text) <= 80 else text[:77] + "..."

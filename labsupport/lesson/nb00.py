@@ -27,7 +27,7 @@ PREDICTIONS = {
             "a": ("a 403", "a 403 needs somebody who checks. Nothing on this path looks at who is asking."),
             "b": ("a warning", "a warning needs a line of code that knows something is wrong. To this design all is well."),
             "c": ("an empty answer", "empty is what a filter would have left. There is none, so the list is full."),
-            "d": ("nothing unusual", "and that is the difficulty. A leak has the same status as a good answer."),
+            "d": ("nothing unusual", "that is the difficulty: a leak has the same status as a good answer."),
         },
         "d",
     ),
@@ -144,39 +144,37 @@ EXERCISES = {
     "00.3": Exercise("a question in quotes, and who asks it", _leaking_question),
 }
 
-STAGES = (
-    (
-        "find it",
-        (
-            ("01", "Chunking", "a page becomes quotations"),
-            ("02", "BM25 vs dense", "two ways to match"),
-            ("03", "RRF arithmetic", "two lists become one"),
-        ),
-    ),
-    ("wall it", (("04", "Namespaces", "where a search may look"), ("05", "Pre-filter", "filter, then rank, then cut"))),
-    ("keep it true", (("06", "Freshness", "versions that die"), ("07", "Grounding", "a claim and its source"))),
-    ("hand it over", (("08", "Assembly", "the prompt, in cache order"),)),
-    (
-        "answer for it",
-        (
-            ("09", "Identity and audit", "who asked, what is written down"),
-            ("10", "Measure it", "what figures cannot see"),
-            ("11", "Real engines", "where their filter sits"),
-            ("12", "Leak gallery", "eighteen leaks, one question"),
-        ),
-    ),
+STATIONS = (
+    ("a page in a folder", ""),
+    ("a live version with a label", "06"),
+    ("chunks", "01"),
+    ("shelves in a namespace", "04"),
+    ("the shelves open to you", "05"),
+    ("two rankings", "02"),
+    ("one list", "03"),
+    ("a prompt", "08"),
+    ("an answer with its sources", "07"),
+    ("a line in the log", "09"),
+)
+VERBS = (
+    ("find it", "01 Chunking, 02 BM25 vs dense, 03 RRF arithmetic"),
+    ("wall it", "04 Namespaces, 05 Pre-filter"),
+    ("keep it true", "06 Freshness, 07 Grounding"),
+    ("hand it over", "08 Assembly"),
+    ("answer for it", "09 Identity and audit, 10 Measure it, 11 Real engines, 12 Leak gallery"),
 )
 
 
 def pipeline_map() -> Shown:
-    """The series as five verbs, a list of notebooks under each: a page's way from the folder to the answer."""
-    text, items = ["The map: a page's way from the folder to the answer"], []
-    for verb, notebooks in STAGES:
-        text.append(f"  {verb}: " + " → ".join(f"{number} {title}" for number, title, _ in notebooks))
-        steps = "".join(f"<li><strong>→ {number}</strong> {title}: {what}</li>" for number, title, what in notebooks)
-        items.append(
-            f'<li style="flex:1 1 10em;border:1px solid #767676;padding:4px 8px;list-style:none"><strong>{verb}</strong>'
-            f'<ul style="padding-left:0;list-style:none">{steps}</ul></li>'
-        )
-    html = f'<p><strong>{text[0]}</strong></p><ol style="display:flex;flex-wrap:wrap;gap:6px;padding-left:0">{"".join(items)}</ol>'
-    return Shown("\n".join(text), html)
+    """A page's way from the folder to the answer, the number of a notebook on each arrow; under it the series in five verbs."""
+    title = "From a page in a folder to a line in the log: each arrow is a notebook"
+    way = " ".join(f"—{number}→ {station}" if number else station for station, number in STATIONS)
+    verbs = [f"{verb}: {notebooks}" for verb, notebooks in VERBS]
+    steps = "".join(
+        f'<li style="display:inline-block;margin:3px 0">{f"<strong> —{number}→ </strong>" if number else ""}'
+        f'<span style="border:1px solid #767676;padding:2px 6px">{station}</span></li>'
+        for station, number in STATIONS
+    )
+    lines = "".join(f"<li><strong>{verb}</strong>: {notebooks}</li>" for verb, notebooks in VERBS)
+    html = f'<p><strong>{title}</strong></p><ol style="list-style:none;padding-left:0">{steps}</ol><ul>{lines}</ul>'
+    return Shown("\n".join([title, f"  {way}", *(f"  {line}" for line in verbs)]), html)

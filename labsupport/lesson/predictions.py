@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from html import escape
 
 from labsupport.lesson.chapters import entry
-from labsupport.lesson.shown import Shown, box
+from labsupport.lesson.shown import Shown, box, brief
 
 NOBODY_GUESSED = "no guess yet, and that is allowed: two seconds are enough"
 
@@ -33,7 +33,10 @@ class Prediction:
 
     def find(self, answer: object):
         """The option's key that `answer` means ("A", "a", 12, "12", or the label), or `None`."""
-        wanted = str(answer).strip().strip("()").casefold()
+        try:
+            wanted = str(answer).strip().strip("()").casefold()
+        except Exception:
+            return None
         for option, (label, _) in self.options.items():
             if wanted in (str(option).casefold(), label.casefold()):
                 return option
@@ -62,12 +65,9 @@ def predict(id: str, guess: object = None) -> Shown:
         note = NOBODY_GUESSED
     else:
         keys = ", ".join(repr(option) for option in prediction.options)
-        note = f"{_short(guess)} is none of the options; write {keys} or None"
-    return _listed(
-        f"prediction {id}",
-        note,
-        [(_mark(option == chosen), option, label, "") for option, (label, _) in prediction.options.items()],
-    )
+        note = f"{brief(guess)} is none of the options; write {keys} or None"
+    rows = [_Row(option, label, "", option == chosen) for option, (label, _) in prediction.options.items()]
+    return _listed(f"prediction {id}", note, rows)
 
 
 def reveal(id: str, fact: object) -> Shown:
@@ -79,20 +79,11 @@ def reveal(id: str, fact: object) -> Shown:
     happened, chosen = prediction.find(fact), memory.guesses.get(id)
     memory.facts[id] = happened
     if happened is None:
-        keys = ", ".join(str(option) for option in prediction.options)
-        return _listed(
-            f"prediction {id}", f"the run gave {_short(fact)}, which is none of the options ({keys}): the lesson is wrong here", []
-        )
+        keys = ", ".join(map(str, prediction.options))
+        note = f"the run gave {brief(fact)}, which is none of the options ({keys}): the lesson is wrong here"
+        return _listed(f"prediction {id}", note, [])
     order = sorted(prediction.options, key=lambda option: option != chosen)  # stable: the learner's first, then as asked
-    rows = [
-        (
-            _mark(option == chosen),
-            option,
-            prediction.options[option][0],
-            ("You said" if option == chosen else "If you said") + f" {option}: {prediction.options[option][1]}",
-        )
-        for option in order
-    ]
+    rows = [_Row(option, *prediction.options[option], option == chosen, option == happened) for option in order]
     return _listed(f"prediction {id}", f"{happened} is what happened: {prediction.options[happened][0]}", rows)
 
 
@@ -108,33 +99,35 @@ def surprises() -> Shown:
     return Shown(text, box(escape(text), kind="surprises", role="status"))
 
 
-def _listed(name: str, note: str, rows: list[tuple[str, object, str, str]]) -> Shown:
-    text = "\n".join(
-        [f"{name} · {note}"] + [f"  {mark} {sentence or f'{option}: {label}'}" for mark, option, label, sentence in rows]
-    )
+@dataclass(frozen=True)
+class _Row:
+    option: object
+    label: str
+    sentence: str
+    mine: bool
+    happened: bool = False
+
+    @property
+    def mark(self) -> str:
+        return "◉ yours ·" if self.mine else "○"
+
+    @property
+    def answer(self) -> str:
+        return f"{'You' if self.mine else 'If you'} said {self.option}: {self.sentence}"
+
+
+def _listed(name: str, note: str, rows: list[_Row]) -> Shown:
+    lines = [f"  {row.mark} {row.answer if row.sentence else f'{row.option}: {row.label}'}" for row in rows]
     items = "".join(
-        f'<li style="list-style:none"><span>{mark} </span><strong>{escape(str(option))}</strong> · {escape(label)}'
-        + (f"<br>{escape(sentence)}" if sentence else "")
+        f'<li style="list-style:none;margin-bottom:4px">{row.mark} <strong>{escape(str(row.option))} · {escape(row.label)}</strong>'
+        + (" ← what happened" if row.happened else "")
+        + (f"<br>{escape(row.answer)}" if row.sentence else "")
         + "</li>"
-        for mark, option, label, sentence in rows
+        for row in rows
     )
-    html = f"<p><strong>{escape(name)}</strong> · {escape(note)}</p>" + (
-        f'<ul style="padding-left:0">{items}</ul>' if items else ""
-    )
-    return Shown(text, box(html, kind="prediction", colour="#0072B2", role="status"))
-
-
-def _mark(mine: bool) -> str:
-    return "◉ yours ·" if mine else "○"
+    body = f"<p><strong>{escape(name)}</strong> · {escape(note)}</p>" + (f'<ul style="padding-left:0">{items}</ul>' if rows else "")
+    return Shown("\n".join([f"{name} · {note}", *lines]), box(body, kind="prediction", colour="#0072B2", role="status"))
 
 
 def _count(n: int) -> str:
     return {1: "one", 2: "two", 3: "three", 4: "four"}.get(n, str(n))
-
-
-def _short(value: object) -> str:
-    try:
-        text = repr(value)
-    except Exception:
-        text = f"a {type(value).__name__}"
-    return text if len(text) <= 60 else text[:57] + "..."

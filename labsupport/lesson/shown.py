@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from html import escape
 
@@ -49,3 +50,20 @@ def show_source(function) -> Shown:
 
     source = getsource(function).rstrip()
     return Shown(source, f'<pre class="lab-source" style="line-height:1.4">{escape(source)}</pre>')
+
+
+def brief(value: object) -> str:
+    """A short, repeatable form of a value for a message: no addresses, sets in order, 80 characters at most."""
+    try:
+        if isinstance(value, (set, frozenset)):
+            return brief_text("{" + ", ".join(sorted(map(repr, value))) + "}") if value else "set()"
+        if callable(value):
+            return f"your {getattr(value, '__name__', type(value).__name__)}"
+        return brief_text(repr(value))
+    except Exception:
+        return f"a {type(value).__name__}"
+
+
+def brief_text(text: str) -> str:
+    text = re.sub(r" at 0x[0-9a-fA-F]+", "", " ".join(text.split()))
+    return text if len(text) <= 80 else text[:77] + "..."
