@@ -73,7 +73,7 @@ class StoredEmbedder:
         # The text itself stays out of the message: it may be somebody's question, and errors end up in logs.
         what = f"{len(texts)} of the texts (the first has {len(texts[0])} characters) have no vector in data/vectors"
         if self._live is None:
-            raise VectorMissing(f"{what}; use the lab's own texts, or `make model` (after a page changed: python -m labsupport.vectors)")
+            raise VectorMissing(f"{what}: run `make model` (and, after a page changed, python -m labsupport.vectors)")
         try:
             return self._live(texts)
         except ModelUnavailable as unavailable:
