@@ -239,8 +239,10 @@ def test_a_hash_without_a_key_or_of_no_text_is_refused():
 
 # --- out: marks -----------------------------------------------------------------------------------------------------
 
-pieces = st.sampled_from(["c1", "c9", "[", "]", "[c1]", "[c9]", " ", "(x)", ",", ";", "#", "@v1#A heading[0:10]", "\u3010", "\u3011",
-                          "word", ".", "\n", "<tool_call>", "</tool_call>", '{"name": "f", "arguments": {}}', "{", "}", '"', "<|x|>", "tool_", "```"])
+pieces = st.sampled_from([
+    "c1", "c9", "[", "]", "[c1]", "[c9]", " ", "(x)", ",", ";", "#", "@v1#A heading[0:10]", "\u3010", "\u3011", "word", ".", "\n",
+    "<tool_call>", "</tool_call>", '{"name": "f", "arguments": {}}', "{", "}", '"', "<|x|>", "tool_", "```",
+])
 
 
 @given(st.lists(pieces, max_size=25).map("".join))
@@ -344,7 +346,8 @@ def test_a_call_that_is_never_closed_takes_the_rest_with_it(call):
 
 def test_dropping_a_mark_does_not_put_a_call_together():
     for answer in (f"Hi <tool_[c9]call>{CALL}</tool_call>", f"Hi <tool_call[c9]>{CALL}",
-                   '<tool_<tool_call></tool_call>call>{"x": 1}</tool_call>', f"Hi [TOOL_[c9]CALLS]{CALL}", f"<|python[c9]_tag|>{CALL}"):
+                   '<tool_<tool_call></tool_call>call>{"x": 1}</tool_call>', f"Hi [TOOL_[c9]CALLS]{CALL}",
+                   f"<|python[c9]_tag|>{CALL}"):
         cleaned = clean_answer(answer, hits("c1"))
         assert not re.search(r"<\|?tool_call|TOOL_CALLS|python_tag|refund_order", cleaned), cleaned
 
