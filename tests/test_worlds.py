@@ -63,7 +63,9 @@ def _first_scores(design, world, trap):
 
 
 def _wrong_design(world, trap):
-    design = getattr(leaky, trap.design)(world.index)
+    """Built on the full index; a design that keeps old versions (`of`) is built from every version in the order loaded."""
+    made = getattr(leaky, trap.design)
+    design = made.of(world.history) if hasattr(made, "of") else made(world.index)
     if trap.after:
         design.retrieve(trap.query, world.principals[trap.after], now_tick=trap.now_tick, policy=RetrievalPolicy(**trap.policy))
     return design
