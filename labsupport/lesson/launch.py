@@ -17,7 +17,6 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = ROOT / "notebooks"
 MY_LAB = ROOT / "my-lab"
-SETTINGS = ROOT / ".jupyter"
 
 
 def bring_missing(notebooks: Path, copy: Path) -> list[str]:
@@ -45,24 +44,24 @@ def page_of(copy: Path, number: str) -> str:
 
 
 def settings(copy: Path) -> dict[str, str]:
-    """Environment variables: the project's settings first, everything that JupyterLab and IPython save inside `copy`.
+    """Environment variables: what JupyterLab and IPython save lands inside `copy`.
 
     Your own Jupyter configuration, extensions, kernels and IPython start-up files are neither read nor changed: the lab looks
-    and computes the same for everybody.
+    and computes the same for everybody. The project's settings come with the environment (`.jupyter/` in the repository).
     """
     own = copy / ".jupyter"
     return {
-        "JUPYTER_CONFIG_PATH": str(SETTINGS),
         "JUPYTER_CONFIG_DIR": str(own / "config"),
         "JUPYTER_DATA_DIR": str(own / "data"),
         "IPYTHONDIR": str(own / "ipython"),
     }
 
 
-def arguments(copy: Path, number: str) -> list[str]:
+def arguments(copy: Path, number: str, *, as_root: bool) -> list[str]:
     """JupyterLab's command line. `--allow-root` is given only where root starts it, as in a container or in CI."""
-    as_root = ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
-    return [f"--ServerApp.root_dir={copy}", f"--LabApp.default_url={page_of(copy, number)}", *as_root]
+    quiet = ["--ServerApp.ip=127.0.0.1", "--ServerApp.log_level=WARN"]  # the address to open is printed all the same
+    root = ["--allow-root"] if as_root else []
+    return [f"--ServerApp.root_dir={copy}", f"--LabApp.default_url={page_of(copy, number)}", *quiet, *root]
 
 
 def main(argv: list[str]) -> int:
@@ -88,7 +87,8 @@ def main(argv: list[str]) -> int:
     os.environ.update(settings(copy))
     from jupyterlab.labapp import main as jupyterlab  # reads the environment when it is imported
 
-    return jupyterlab(arguments(copy, chosen.number) + for_jupyterlab)
+    as_root = hasattr(os, "geteuid") and os.geteuid() == 0
+    return jupyterlab(arguments(copy, chosen.number, as_root=as_root) + for_jupyterlab)
 
 
 if __name__ == "__main__":
