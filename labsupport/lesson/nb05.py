@@ -241,8 +241,8 @@ def _leak_test_judge(learners: Callable) -> Verdict:
     if learners(Safe, *pairs[1]):
         return wrong("Alarms on the safe design after an open page was added to both worlds. Compare two worlds, not today with yesterday.")
     reasons = {
-        TenantWideStatistics: "no closed id is ever returned. It is a score that moved: look at `hit.score` too.",
         CutThenFilter: "your questions match nothing hidden, or you look at too little. Try the words of a closed page, and count.",
+        TenantWideStatistics: "no closed id is ever returned. It is a score that moved: look at `hit.score` too.",
         CountsReported: "this design tells Ines what was excluded. Compare all that the result holds, not the hits alone.",
     }
     for design, reason in reasons.items():

@@ -37,10 +37,8 @@ WRONG = {
          "    return ids(a) != ids(b)", "It is a score that moved"),
         (TEST + "    hit, = design(b).lexical('falcon', principal=ines, limit=1)\n    return hit.score != counted['falcon']",
          "Compare two worlds, not today with yesterday."),
-        (TEST + "    def seen(index):\n        return [(h.chunk_id, h.score) for h in design(index).lexical('repair queue', principal=ines, limit=1)]\n    return seen(a) != seen(b)",
+        (TEST + "    def seen(index):\n        return design(index).retrieve('PMT-771', ines)\n    return seen(a) != seen(b)",
          "Silent on CutThenFilter: your questions match nothing hidden"),
         (TEST + "    return True", "Alarms on the safe design. Compare what Ines sees"),
-        (TEST + "    return False", "Silent on TenantWideStatistics"),
-        (TEST + "    return a.closed_to(ines) != b.closed_to(ines)", "Alarms on the safe design. Compare what Ines sees"),
     ],
 }
