@@ -281,6 +281,15 @@ def test_every_picture_has_a_title_and_numbers_in_words(page: Page):
 
 
 @each_notebook
+def test_every_table_has_a_caption_and_named_headers(page: Page):
+    for cell in page.code:
+        assert html(cell).count("<table") == html(cell).count("<caption"), f"use show_table, not a bare DataFrame:\n{cell.source}"
+        for head in re.findall(r"<th\b[^>]*>", html(cell)):
+            assert 'scope="' in head, f"a header without a scope under:\n{cell.source}"
+        assert not re.search(r"<th\b[^>]*>\s*</th>", html(cell)), f"an empty header under:\n{cell.source}"
+
+
+@each_notebook
 def test_the_principal_can_be_switched_and_a_table_says_the_same(page: Page):
     code = [cell for cell in page.section("Switch the principal") if cell.cell_type == "code"]
     widgets = [place for place, cell in enumerate(code) if plain(cell).startswith("Switch · ")]

@@ -42,8 +42,9 @@ begins `# red: …`; the one that asserts the repair is tagged `leak-closed` and
     # red: the pay page is the first source, and the status is 200
     assert …
 
-Only the set-up cell imports (and "Go deeper" may). Running a cell twice changes nothing: what changes an index builds that index in the same cell. Round what you show, sort
-sets, show work counts and never times. `lab.track` (core or deeper) is set from the headings by `execute`.
+Only the set-up cell imports (and "Go deeper" may). Running a cell twice changes nothing: what changes an index builds that
+index in the same cell. Round what you show, sort sets, show work counts and never times. `lab.track` (core or deeper) is set
+from the headings by `execute`.
 
 **Prose.** A screen, not a page: a markdown cell holds at most 220 words that are not folded. No words that age or sell.
 
@@ -66,6 +67,11 @@ there become verdicts (`except Endless` where you have a better sentence for tha
 
 **A widget** is a `Switch` over named stops, two to ten for each selector, and a pure renderer that returns HTML text or a
 `Shown`. `Switch(render, design=[…], question={label: value})` calls `render(design=…, question=…)`.
+
+The widget that an instructor shows gets `<a id="stage"></a>` on a line of its own above its section's heading.
+
+**Tables** come from `show_table` (a caption that states the finding; a bare DataFrame has an empty header), **figures** from
+`new_figure(title)` and `show_figure(figure, alt)`: pixels are never compared, the alt text is, so it holds the numbers.
 
 **The game** is `two_worlds(Seen(hits_a), Seen(hits_b), reader="Ines", scale="BM25")` in a renderer over design × question.
 

@@ -10,7 +10,7 @@ from html import escape
 from itertools import islice
 
 from labsupport.lesson.chapters import entry
-from labsupport.lesson.shown import Shown, box, brief, brief_text
+from labsupport.lesson.shown import Shown, box, brief, brief_text, prose
 
 STEP_LIMIT = 500_000
 """Lines that one call of a learner's function may run. Counted, not timed, so the verdict is the same on every machine."""
@@ -85,7 +85,7 @@ def check(id: str, *answers: object) -> Shown:
     except Exception:
         verdict = wrong(f"I cannot read {', '.join(map(brief, answers))}. This exercise expects {exercise.expects}.")
     shape, colour = STATES[verdict.state]
-    html = f"<strong>{shape} exercise {escape(id)} · {verdict.state}</strong><br>{escape(verdict.sentence)}"
+    html = f"<strong>{shape} exercise {escape(id)} · {verdict.state}</strong><br>{prose(verdict.sentence)}"
     return Shown(
         f"{shape} exercise {id} · {verdict.state}\n  {verdict.sentence}", box(html, kind="check", colour=colour, role="status")
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from html import escape
 
 from labsupport.lesson.chapters import entry
-from labsupport.lesson.shown import Shown, box, brief
+from labsupport.lesson.shown import Shown, box, brief, prose
 
 NOBODY_GUESSED = "no guess yet, and that is allowed: two seconds are enough"
 
@@ -119,13 +119,13 @@ class _Row:
 def _listed(name: str, note: str, rows: list[_Row]) -> Shown:
     lines = [f"  {row.mark} {row.answer if row.sentence else f'{row.option}: {row.label}'}" for row in rows]
     items = "".join(
-        f'<li style="list-style:none;margin-bottom:4px">{row.mark} <strong>{escape(str(row.option))} · {escape(row.label)}</strong>'
+        f'<li style="list-style:none;margin-bottom:4px">{row.mark} <strong>{escape(str(row.option))} · {prose(row.label)}</strong>'
         + (" ← what happened" if row.happened else "")
-        + (f"<br>{escape(row.answer)}" if row.sentence else "")
+        + (f"<br>{prose(row.answer)}" if row.sentence else "")
         + "</li>"
         for row in rows
     )
-    body = f"<p><strong>{escape(name)}</strong> · {escape(note)}</p>" + (f'<ul style="padding-left:0">{items}</ul>' if rows else "")
+    body = f"<p><strong>{escape(name)}</strong> · {prose(note)}</p>" + (f'<ul style="padding-left:0">{items}</ul>' if rows else "")
     return Shown("\n".join([f"{name} · {note}", *lines]), box(body, kind="prediction", colour="#0072B2", role="status"))
 
 

@@ -39,6 +39,11 @@ def box(body: str, *, kind: str, colour: str = "#767676", role: str | None = Non
     return f'<div class="lab-{kind}"{role_attribute} style="{style}">{body}</div>'
 
 
+def prose(text: str) -> str:
+    """A sentence as HTML: escaped, with `backticks` as code."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
+
+
 def folded(summary: str, body: str) -> str:
     """A block that opens on demand and that a page without a kernel shows too."""
     return f"<details><summary>{escape(summary)}</summary>{body}</details>"

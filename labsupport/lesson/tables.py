@@ -41,7 +41,7 @@ def table_html(
         "<tr>" + "".join(_cell(cell, hatch, header=row_heads and i == 0) for i, cell in enumerate(line)) + "</tr>" for line in body
     )
     return (
-        '<table class="dataframe lab-table" style="margin-left:0;min-width:30em">'
+        f'<table class="dataframe lab-table" style="margin-left:0{";min-width:24em" if row_heads else ""}">'
         f'<caption style="text-align:left;font-weight:bold">{escape(caption)}</caption>'
         f"<thead><tr>{heads}</tr></thead><tbody>{lines}</tbody></table>"
     )
