@@ -1,7 +1,8 @@
 """Is each claim of an answer covered by one returned page: its words, its numbers, its polarity? Built in notebook 07.
 
 Support is not truth. The check finds the numbers of a claim in a chunk and does not tie them to a row, so two fees that
-changed places inside one table are supported. What it cannot compare it calls `not-verified`.
+changed places inside one table are supported; and what the threshold leaves open, four words of ten, may be anything. What
+it cannot compare it calls `not-verified`.
 """
 
 from __future__ import annotations

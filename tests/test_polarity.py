@@ -19,8 +19,8 @@ def turned(claim: str, page: str) -> str | None:
     return found and found[0]
 
 
-some_words = st.lists(st.sampled_from(
-    "leave is not no paid weeks 16 , . but and may never without staff who unpaid above 5 or nor \n that; less".split(" ")), max_size=25)
+some_words = st.lists(max_size=25, elements=st.sampled_from(
+    "leave is not no paid weeks 16 , . but and may never without staff who unpaid above 5 or nor \n that; less".split(" ")))
 subjects = st.sampled_from(["The bill", "Parental leave", "Every payment above AED 100,000", "Staff"])
 verbs = st.sampled_from([("is", "paid"), ("was", "saved"), ("may be", "released"), ("will be", "carried over"), ("can be",
     "approved by one officer")])
