@@ -66,7 +66,7 @@ def test_a_guess_is_found_however_it_is_spelled(spelling):
 
 
 def test_a_number_may_be_guessed_as_a_number_or_as_text():
-    assert "your guess is 12" in predict("01.1", 12).text == predict("01.1", "12").text
+    assert "your guess is 12" in predict("01.1", 12).text == predict("01.1", "12").text == predict("01.1", 12.0).text
 
 
 @given(st.one_of(st.text(), st.integers(), st.lists(st.integers()), st.just(object()), st.floats(allow_nan=True)))
@@ -370,6 +370,7 @@ def test_a_note_in_plain_sight_is_an_observable_too():
     a, b = Seen(A, notes={"status": "200 OK"}), Seen(A, notes={"status": "404"})
     assert differences(a, b) == ["status"] and differences(a, a) == []
     assert "200 OK" in two_worlds(a, b, reader="Ines", scale="BM25").html
+    assert "–" in two_worlds(Seen(A, work=7), Seen(A), reader="Ines", scale="BM25").html
 
 
 @given(st.lists(st.sampled_from("abcdef"), unique=True), st.lists(st.sampled_from("abcdef"), unique=True))

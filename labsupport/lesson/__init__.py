@@ -46,6 +46,8 @@ Only the set-up cell imports (and "Go deeper" may). Running a cell twice changes
 index in the same cell. Round what you show, sort sets, show work counts and never times. `lab.track` (core or deeper) is set
 from the headings by `execute`.
 
+A cell that needs a server or an optional package carries the tag `needs-<what>`.
+
 **Prose.** A screen, not a page: a markdown cell holds at most 220 words that are not folded. No words that age or sell.
 
 **Minutes.** words/180 + 1.5 a prediction + 0.5 a code cell + 3.5 for each of the first two exercises, over the core track and

@@ -6,6 +6,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import wraps
 from html import escape
 from itertools import islice
 
@@ -94,6 +95,7 @@ def check(id: str, *answers: object) -> Shown:
 def guarded(function: Callable) -> Callable:
     """`function`, with its failures turned into verdicts: raising, looping on, returning `TODO`, never-ending generators."""
 
+    @wraps(function)
     def call(*args, **kwargs):
         asked = ", ".join([*map(brief, args), *(f"{name}={brief(value)}" for name, value in kwargs.items())])
         outcome = _bounded(function, args, kwargs)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from html import escape
+from numbers import Real
 
 from labsupport.lesson.chapters import entry
 from labsupport.lesson.shown import Shown, box, brief, prose
@@ -38,7 +39,8 @@ class Prediction:
         except Exception:
             return None
         for option, (label, _) in self.options.items():
-            if wanted in (str(option).casefold(), label.casefold()):
+            same_number = isinstance(answer, Real) and not isinstance(answer, bool) and option == answer
+            if same_number or wanted in (str(option).casefold(), label.casefold()):
                 return option
         return None
 

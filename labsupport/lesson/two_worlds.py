@@ -53,14 +53,14 @@ def differences(a: Seen, b: Seen) -> list[str]:
 def two_worlds(a: Seen, b: Seen, *, reader: str, scale: str) -> Shown:
     """Both answers side by side as `reader` sees them. `scale` names what the numbers are: `BM25`, `cosine`, `1/(60+rank)`."""
     found = differences(a, b)
-    looked_at = [name for name in OBSERVABLES if name != "work" or a.work is not None] + sorted(a.notes or {})
+    looked_at = [name for name in OBSERVABLES if name != "work" or (a.work, b.work) != (None, None)] + sorted(a.notes or {})
     verdict = f"DIFFERS in {', '.join(found)}" if found else f"SAME in {', '.join(looked_at)}"
     head = ["place", f"world A, as {reader} sees it", f"world B, as {reader} sees it"]
     length = max(len(a.hits), len(b.hits))
     body = [[str(i + 1), _line(a, i, scale), _line(b, i, scale)] for i in range(length)]
     body.append(["sources", str(len(a.hits)), str(len(b.hits))])
     if a.work is not None or b.work is not None:
-        body.append(["work", *(f"{seen.work:,} postings and vectors" for seen in (a, b))])
+        body.append(["work", *("–" if seen.work is None else f"{seen.work:,} postings and vectors" for seen in (a, b))])
     for name in sorted({**(a.notes or {}), **(b.notes or {})}):
         body.append([name, *((seen.notes or {}).get(name, "–") for seen in (a, b))])
     html = table_html(head, body, f"Two worlds, as {reader} sees them")
