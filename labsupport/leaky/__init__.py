@@ -8,13 +8,16 @@ from labsupport.leaky.entitlement import (
     CountsReported,
     CutThenFilter,
     ExitFilter,
+    ForgottenHelper,
     NoFilter,
     OneLegFiltered,
     OverFetch,
+    ParentFallback,
     Pool,
     QuestionKeyedCache,
     TenantWideStatistics,
     WrongDesign,
+    own_tenant,
 )
 
-__all__ = ["CountsReported", "CutThenFilter", "ExitFilter", "NoFilter", "OneLegFiltered", "OverFetch", "Pool", "QuestionKeyedCache", "TenantWideStatistics", "WrongDesign"]
+__all__ = ["CountsReported", "CutThenFilter", "ExitFilter", "ForgottenHelper", "NoFilter", "OneLegFiltered", "OverFetch", "ParentFallback", "Pool", "QuestionKeyedCache", "TenantWideStatistics", "WrongDesign", "own_tenant"]
