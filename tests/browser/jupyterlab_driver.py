@@ -126,6 +126,13 @@ class OpenNotebook:
     def errors(self) -> list[str]:
         return [words(text) for text in self.page.locator(ERRORS).all_text_contents()]
 
+    def too_wide(self) -> list[str]:
+        """Outputs that must be scrolled sideways: the cell's number, the width that they need and the width that they have."""
+        return self.page.locator(".jp-OutputArea-output").evaluate_all(
+            """outputs => outputs.filter(one => one.scrollWidth > one.clientWidth + 1).map(one =>
+                 `${one.closest('.jp-Cell').querySelector('.jp-InputPrompt').textContent} ${one.scrollWidth} > ${one.clientWidth}`)"""
+        )
+
     def switchers(self) -> list[Switcher]:
         found = []
         for place, cell in enumerate(self.page.locator(".jp-Notebook .jp-Cell").all()):

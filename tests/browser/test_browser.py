@@ -84,8 +84,13 @@ def test_the_outputs_are_accessible(ran):
     assert not faults, "\n".join(faults)
 
 
+def test_no_output_is_wider_than_a_laptop_shows(ran):
+    """Whatever must be scrolled sideways is not read: not from the back of a room, not by a screen magnifier, not in print."""
+    assert ran.too_wide() == []
+
+
 def test_the_page_asks_nobody_but_this_machine(ran):
-    """Last of the tests of a notebook: it has been opened, run and switched by now."""
+    """It has been opened, run and switched by now."""
     assert len(ran.requests) > 10, "the page's requests were not seen"
     assert [url for url in ran.requests if not HERE.match(url)] == []
 
