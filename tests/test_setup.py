@@ -202,11 +202,20 @@ def test_set_up_touches_no_folder_that_is_not_an_environment(checkout):
     assert (checkout / ".venv" / "mine.txt").read_text(encoding="utf-8") == "mine"
 
 
-def test_a_second_set_up_has_nothing_to_do():
-    if not (ROOT / ".venv" / ".made-from").exists():
-        pytest.skip("this environment was not made by make")
-    done = set_up(ROOT, PATH=os.environ["PATH"])
+def test_a_second_set_up_has_nothing_to_do_until_something_changes(checkout):
+    (checkout / ".venv" / "bin").mkdir(parents=True)
+    (checkout / ".venv" / "bin" / "python").symlink_to(sys.executable)
+    (checkout / ".venv" / "pyvenv.cfg").touch()
+    noted = re.search("^made_from=.*", text(".ci/setup"), re.MULTILINE).group() + '; printf "%s\\n" "$made_from" >.venv/.made-from'
+    subprocess.run(["/bin/sh", "-c", noted], cwd=checkout, check=True)
+    done = set_up(checkout)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    for file in ("pyproject.toml", "requirements.lock", ".jupyter/etc/jupyter/jupyter_lab_config.json"):
+        before = (checkout / file).read_bytes()
+        (checkout / file).write_bytes(before + b"\n")
+        # Nothing may be installed here: the interpreter that is named for fetching the installer is none.
+        assert "Filling .venv" in set_up(checkout, PYTHON="/bin/false").stderr, file
+        (checkout / file).write_bytes(before)
 
 
 def tracked() -> list[Path]:

@@ -128,10 +128,10 @@ class OpenNotebook:
 
     def too_wide(self) -> list[str]:
         """Outputs that must be scrolled sideways: the cell's number, the width that they need and the width that they have."""
-        return self.page.locator(".jp-OutputArea-output").evaluate_all(
-            """outputs => outputs.filter(one => one.scrollWidth > one.clientWidth + 1).map(one =>
-                 `${one.closest('.jp-Cell').querySelector('.jp-InputPrompt').textContent} ${one.scrollWidth} > ${one.clientWidth}`)"""
-        )
+        wide = """outputs => outputs.filter(one => one.scrollWidth > one.clientWidth + 1).map(one => {
+            const number = one.closest('.jp-Cell').querySelector('.jp-InputPrompt').textContent;
+            return `${number} ${one.scrollWidth} > ${one.clientWidth}`; })"""
+        return self.page.locator(".jp-OutputArea-output").evaluate_all(wide)
 
     def switchers(self) -> list[Switcher]:
         found = []
