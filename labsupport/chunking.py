@@ -241,7 +241,6 @@ def _parse(text: str) -> list[Token]:
 @cache
 def _parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"maxNesting": 1_000}).enable("table")
-    parser.normalizeLink = str  # nothing is rendered, and the original is quadratic in the letters of a host name
     rules = parser.block.ruler
     rules.at("list", _down_to_the_deepest(list_block), {"alt": ["paragraph", "reference", "blockquote"]})
     rules.at("blockquote", _down_to_the_deepest(blockquote), {"alt": ["paragraph", "reference", "blockquote", "list"]})

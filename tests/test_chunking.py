@@ -464,6 +464,8 @@ def test_a_repeat_elsewhere_moves_no_id():
     assert {c.text: c.chunk_id for c in cut(more) if c.text != "new"} == kept
     assert kept["b"] == "d#1.0/fixed"
     assert cut("# S\n## Setup\na\n# Setup\nb")[-1].chunk_id == "d#setup"
+    page = "word " * 40
+    assert cut(f"# {page}two\nb")[0].chunk_id == cut(f"# {page}one\na\n# {page}two\nb")[-1].chunk_id  # alike for 200 characters
 
 
 def test_ids_are_read_off_the_heading_path():

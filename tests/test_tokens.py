@@ -10,7 +10,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from labsupport.chunking import chunk_document
@@ -27,7 +27,11 @@ CASES = {
 
 GOLDEN = Path(__file__).resolve().parents[2] / "shared" / "golden" / "reference.json"
 LABEL = AccessLabel("t", "internal", None, frozenset({"everyone"}))
-SPACELESS_WORD = re.compile("[\u0e00-\u0eff\u1780-\u17ff\u3005-\u30ff\u31f0-\u31ff\u3400-\u9fff\uf900-\ufaff\U0001aff0-\U0001b16f\U00020000-\U0003ffff]")
+SPACELESS_WORD = re.compile(
+    "[\u0e00-\u0eff\u1780-\u17ff\u3005-\u30ff\u31f0-\u31ff\u3400-\u9fff\uf900-\ufaff\U0001aff0-\U0001b16f\U00020000-\U0003ffff]"
+)
+
+calm = settings(deadline=None)  # a busy machine is no failure
 
 
 def golden(name):
@@ -43,16 +47,19 @@ def chunk(text, path=()):
 # ---- tokens ----------------------------------------------------------------------------------------------------------
 
 
+@calm
 @given(st.text(st.characters(max_codepoint=127)))
 def test_ascii_gives_the_references_tokens_exactly(text):
     assert tokenize(text) == re.findall(r"[a-z0-9][a-z0-9-]*", text.lower())
 
 
+@calm
 @given(st.text(st.characters(max_codepoint=127)))
 def test_one_letter_beyond_ascii_changes_no_other_token(text):
     assert tokenize(text + " é") == [*tokenize(text), "é"]
 
 
+@calm
 @given(st.text())
 def test_a_token_starts_with_a_letter_mark_or_digit_and_holds_nothing_but_these_and_hyphens(text):
     for token in tokenize(text):
@@ -60,6 +67,7 @@ def test_a_token_starts_with_a_letter_mark_or_digit_and_holds_nothing_but_these_
         assert all(mark == "-" or unicodedata.category(mark)[0] in "LMN" for mark in token)
 
 
+@calm
 @given(st.text())
 def test_no_letter_or_digit_is_lost(text):
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
@@ -68,16 +76,19 @@ def test_no_letter_or_digit_is_lost(text):
     assert not [mark for mark in wanted if found[mark] < wanted[mark] and unicodedata.normalize("NFKC", mark.casefold()) == mark]
 
 
+@calm
 @given(st.text())
 def test_composed_and_decomposed_letters_are_the_same_words(text):
     assert tokenize(unicodedata.normalize("NFD", text)) == tokenize(unicodedata.normalize("NFC", text))
 
 
+@calm
 @given(st.text(st.sampled_from("straße STRASSE Ça ΣΊΣΥΦΟΣ Привет ﬁ Ⅷ K \u2011-\u00ad")))
 def test_case_and_compatibility_forms_do_not_matter(text):
     assert tokenize(text.upper()) == tokenize(text.lower()) == tokenize(unicodedata.normalize("NFKC", text))
 
 
+@calm
 @given(st.text())
 def test_tokens_are_words_of_their_own(text):
     again = [token for token in tokenize(text) if not SPACELESS_WORD.search(token)]
@@ -107,6 +118,7 @@ def test_the_golden_ascii_tokens_are_reproduced():
         ("スーパー", ["スー", "ーパ", "パー"]),
         ("東京、大阪", ["東京", "大阪"]),
         ("第3章 iPhone手机 d-漢字-abc", ["第", "3", "章", "iphone", "手机", "d-", "漢字", "abc"]),
+        ("葛\U000e0100城", ["葛\U000e0100", "\U000e0100城"]),
         ("ไทย", ["ไท", "ทย"]),
         ("ລາວ", ["ລາ", "າວ"]),
         ("ខ្មែរ", ["ខ្", "្ម", "មែ", "ែរ"]),
@@ -160,6 +172,7 @@ def test_the_golden_estimates_are_reproduced():
         assert estimate_tokens(case["text"]) == case["tokens"]
 
 
+@calm
 @given(st.text(), st.text())
 def test_four_characters_are_a_token_rounded_up(one, two):
     assert 4 * estimate_tokens(one) - 3 <= len(one) <= 4 * estimate_tokens(one)
@@ -174,7 +187,15 @@ def test_headings_are_ranked_with_the_text_and_outermost_first():
 
 
 @pytest.mark.parametrize(
-    "source", ["# Pay bands", "## Pay bands ##\n", "Pay bands\n=====\n", "  Pay\n  bands\n---\n", "# `Pay` [bands](x)", "Pay bands\r\n---\r\n"]
+    "source",
+    [
+        "# Pay bands",
+        "## Pay bands ##\n",
+        "Pay bands\n=====\n",
+        "  Pay\n  bands\n---\n",
+        "# `Pay` [bands](x)",
+        "Pay bands\r\n---\r\n",
+    ],
 )
 def test_a_heading_without_a_body_is_counted_once(source):
     (only,) = chunk_document(Document("d", "t", "", source))
@@ -182,15 +203,23 @@ def test_a_heading_without_a_body_is_counted_once(source):
     assert words["pay"] == words["bands"] == 1
 
 
-@pytest.mark.parametrize("body", ["Pay bands", "> # Pay bands", "Pay bands\n\n---", "    # Pay bands", "- # Pay bands", "Pay bands ="])
+@pytest.mark.parametrize(
+    "body", ["Pay bands", "> # Pay bands", "Pay bands\n\n---", "    # Pay bands", "- # Pay bands", "Pay bands ="]
+)
 def test_a_body_that_repeats_its_heading_is_counted_twice(body):
     (only,) = chunk_document(Document("d", "t", "", f"# Pay bands\n\n{body}\n"))
     words = Counter(tokenize(ranked_text(only)))
     assert words["pay"] == words["bands"] == 2
 
 
+def test_a_piece_that_looks_like_a_heading_line_keeps_its_own_heading():
+    assert tokenize(ranked_text(chunk("# of copies: two", ("Recalls",)))) == ["recalls", "of", "copies", "two"]
+
+
 def test_every_piece_of_a_split_section_keeps_its_heading():
-    pieces = chunk_document(Document("d", "t", "", "# Recalls\n\n" + "an amendment costs a fee " * 60), max_tokens=24, overlap_tokens=4)
+    pieces = chunk_document(
+        Document("d", "t", "", "# Recalls\n\n" + "an amendment costs a fee " * 60), max_tokens=24, overlap_tokens=4
+    )
     assert len(pieces) > 10
     assert all(tokenize(ranked_text(piece)).count("recalls") == 1 for piece in pieces)
 
