@@ -72,6 +72,7 @@ POLICIES = (RetrievalPolicy(), RetrievalPolicy(result_limit=1))
 asks = st.tuples(st.just("ask"), st.sampled_from(READERS), st.sampled_from(QUERIES), st.sampled_from(POLICIES), st.integers(0, 1))
 edits = st.tuples(st.just("edit"), st.sampled_from(PAGES), st.sampled_from(["# X\nleave pay fee", "# X\nbalance desk leave", ""]))
 kills = st.tuples(st.just("kill"), st.sampled_from(PAGES))
+histories = st.lists(asks | asks | edits | kills, min_size=4, max_size=16)
 
 
 def play(events) -> dict[Principal, list]:
@@ -95,14 +96,14 @@ def play(events) -> dict[Principal, list]:
 
 
 @settings(deadline=None)
-@given(st.lists(asks | edits | kills, max_size=14))
+@given(histories)
 def test_bob_sees_the_same_cache_whatever_alice_asked_and_whatever_is_hidden(events):
     bobs = (BOB, *(page for page in PAGES if page.tenant == "northline" and page.doc_id != "pay"))
     assert play(events)[BOB] == play([event for event in events if event[1] in bobs])[BOB]
 
 
 @settings(deadline=None)
-@given(st.lists(asks | edits | kills, max_size=14))
+@given(histories)
 def test_a_cached_answer_is_the_answer_that_a_search_would_give(events):
     index, cache, _ = world()
     plain = AuthorizedRetriever(index)
@@ -179,8 +180,11 @@ def test_whatever_can_change_the_result_changes_the_key():
     other_label = replace(label, classification="public")
     inputs = {"principal": BOB, "query": QUERY, "policy": RetrievalPolicy(), "now_tick": 0, "generations": ((label, 1),)}
     assert set(OTHER_VALUES) == {field.name for field in fields(RetrievalPolicy)}, "a knob of the policy has no second value here"
-    principals = ({"tenant": "harbor"}, {"user_id": "bo"}, {"max_classification": "public"}, {"barriers": ("deal",)}, {"groups": ()})
-    changed = [{"principal": replace(BOB, **one)} for one in principals] + [{"policy": RetrievalPolicy(**{name: value})} for name, value in OTHER_VALUES.items()] + [
+    principals = (
+        {"tenant": "harbor"}, {"user_id": "bo"}, {"max_classification": "public"}, {"barriers": ("deal",)}, {"groups": ()})
+    changed = [
+        *({"principal": replace(BOB, **one)} for one in principals),
+        *({"policy": RetrievalPolicy(**{name: value})} for name, value in OTHER_VALUES.items()),
         {"query": QUERY.lower()}, {"now_tick": 1}, {"generations": ()}, {"generations": ((label, 2),)},
         {"generations": ((other_label, 1),)}, {"generations": ((label, 1), (other_label, 1))},
     ]
@@ -193,7 +197,8 @@ def test_the_order_of_labels_is_no_part_of_the_key():
     index, _, _ = world()
     generations = index.open_labels(ALICE)
     assert len(generations) == 3
-    assert cache_key(ALICE, QUERY, RetrievalPolicy(), 0, generations) == cache_key(ALICE, QUERY, RetrievalPolicy(), 0, generations[::-1])
+    one, other = (cache_key(ALICE, QUERY, RetrievalPolicy(), 0, order) for order in (generations, generations[::-1]))
+    assert one == other
 
 
 @given(st.lists(st.text(min_size=1, max_size=3).filter(str.strip), min_size=4, max_size=4))
@@ -345,7 +350,7 @@ def test_a_cache_needs_room_and_an_engine_that_tells_generations():
     for rooms in (0, True, 1.5):
         with pytest.raises(ValueError, match="max_entries must be a whole number from 1"):
             ResultCache(AuthorizedRetriever(index), max_entries=rooms)
-    with pytest.raises(TypeError, match="generations of its shelves, got object"):
+    with pytest.raises(TypeError, match=r"generations of its shelves \(open_labels\), got object"):
         ResultCache(AuthorizedRetriever(object()))
 
 
@@ -366,10 +371,13 @@ def test_equal_positions_after_the_difference_do_not_count(a, b, length):
     assert shared_prefix(a, b) == length
 
 
-short = st.text(alphabet="ab\n", max_size=40)
+# Prompts that share long beginnings, as those of one conversation do.
+prompts_of_a_talk = st.builds(
+    lambda base, length, end: base[:length] + end,
+    st.sampled_from(["a" * 40, "ab" * 20]), st.integers(0, 40), st.text("abc\n", max_size=6))
 
 
-@given(st.lists(st.tuples(st.sampled_from(READERS), short), max_size=12), st.integers(1, 3))
+@given(st.lists(st.tuples(st.sampled_from(READERS), prompts_of_a_talk), max_size=12), st.integers(1, 3))
 def test_no_prefix_that_another_sent_is_ever_credited(sent, held):
     crowded, alone = PrefixCache(prompts_held=held), PrefixCache(prompts_held=held)
     bills = [(reader, crowded.send(prompt, reader)) for reader, prompt in sent]
@@ -393,7 +401,7 @@ def test_a_colleagues_retrieved_text_is_no_credit_even_with_one_cache_for_all():
 SMALL_PRICES = PromptPrices("small", read=0.1, write_surcharge=0.25, minimum_prefix=3, step=2)
 
 
-@given(st.lists(short, max_size=8), st.integers(1, 3), st.sampled_from([LAB_PRICES, SMALL_PRICES]))
+@given(st.lists(prompts_of_a_talk, max_size=8), st.integers(1, 3), st.sampled_from([LAB_PRICES, SMALL_PRICES]))
 def test_a_bill_adds_up(prompts, held, prices):
     bill = simulate(prompts, principal=BOB, prices=prices, prompts_held=held)
     assert [tokens for tokens, _ in bill.turns] == [estimate_tokens(prompt) for prompt in prompts]
@@ -404,6 +412,21 @@ def test_a_bill_adds_up(prompts, held, prices):
         assert 4 * reused <= max((shared_prefix(prompts[at], one) for one in earlier), default=0)
     full = sum(tokens - reused for tokens, reused in bill.turns)
     assert full + bill.reused * prices.read <= bill.cost <= full * (1 + prices.write_surcharge) + bill.reused * prices.read
+
+
+def test_a_bill_by_hand():
+    """Twelve tokens twice, ten of them shared, of which two steps of four count; then five tokens, too few to be kept."""
+    prices = PromptPrices("by hand", read=0.5, write_surcharge=0.25, minimum_prefix=8, step=4)
+    taken = simulate(["a" * 40 + "b" * 8, "a" * 40 + "c" * 8, "a" * 20], principal=BOB, prices=prices)
+    assert taken.turns == ((12, 0), (12, 8), (5, 0))
+    assert taken.cost == 12 * 1.25 + 4 * 1.25 + 8 * 0.5 + 5
+    assert (taken.tokens, taken.reused, taken.reused_share) == (29, 8, 8 / 29)
+
+
+def test_a_minimum_is_reached_exactly():
+    for minimum, reused in ((10, 10), (11, 0)):
+        prices = PromptPrices("by hand", read=0.5, minimum_prefix=minimum)
+        assert simulate(["a" * 40 + "b", "a" * 40 + "c"], principal=BOB, prices=prices).reused == reused
 
 
 def test_what_a_cache_holds_decides_what_is_reused():
