@@ -68,12 +68,24 @@ def hash_embed(text: str, dimensions: int = 96) -> np.ndarray:
 
 
 def cosine(a: np.ndarray, b: np.ndarray) -> float:
-    """The cosine of the angle between two vectors of one length, from -1 to 1; 0.0 where either is zero. Notebook 02."""
+    """The cosine of the angle between two vectors of one length, from -1 to 1; 0.0 where either is zero. Notebook 02.
+
+    Raises `ValueError` for two lengths or a value that is not finite.
+    """
     a, b = np.asarray(a, np.float64), np.asarray(b, np.float64)
     if a.shape != b.shape or a.ndim != 1:
         raise ValueError(f"cosine needs two vectors of one length, got shapes {a.shape} and {b.shape}")
+    rows = np.stack([a, b])
+    if not np.isfinite(rows).all():
+        raise ValueError(f"cosine needs finite numbers, got {rows[~np.isfinite(rows)][0]}")
+    a, b = _of_order_one(rows)
     length = float(np.sqrt(inner(a[None], a)[0]) * np.sqrt(inner(b[None], b)[0]))
-    return float(inner(a[None], b)[0]) / length if length else 0.0
+    return max(-1.0, min(1.0, float(inner(a[None], b)[0]) / length)) if length else 0.0
+
+
+def _of_order_one(rows: np.ndarray) -> np.ndarray:
+    """Each row times a power of two, which is exact: its largest number lies in [0.5, 1) then, and no square overflows."""
+    return np.ldexp(rows, -np.frexp(np.abs(rows).max(axis=1, initial=0))[1][:, None])
 
 
 def inner(rows: np.ndarray, vector: np.ndarray) -> np.ndarray:
@@ -92,24 +104,42 @@ class _BareFunction:
     knows_meaning = True  # a hash is what we ship; whoever brings a function brings a model
 
     def __init__(self, function: Callable):
-        probe = np.asarray(function("probe"))
-        self.batched = probe.ndim != 1
-        if self.batched:
-            probe = np.asarray(function(["probe"]))
-            if probe.ndim != 2 or len(probe) != 1:
-                raise EmbeddingFailed(f"an embedder maps a text to (d,) or a list of n texts to (n, d), got shape {probe.shape}")
+        answers = []
+        for self.batched, probe in ((True, ["probe"]), (False, "probe")):  # a model that takes both is faster with a list
+            try:
+                shape = np.asarray(function(probe), np.float64).shape
+            except Exception as failure:
+                answers.append(type(failure).__name__)
+                continue
+            if len(shape) == 1 + self.batched and shape[-1] > 0 and shape[:-1] in ((), (1,)):
+                break
+            answers.append(f"shape {shape}")
+        else:
+            raise EmbeddingFailed("an embedder maps a list of n texts to (n, d), or a text to (d,); "
+                                  f"{_named(function)} answered {answers[0]} to a list of one, {answers[1]} to a text")
         self.function = function
-        self.dimensions = int(probe.shape[-1])
-        self.name = f"{getattr(function, '__module__', '?')}.{getattr(function, '__qualname__', type(function).__name__)}"
+        self.dimensions = shape[-1]
+        self.name = _named(function)
 
     def __call__(self, texts: Sequence[str]) -> np.ndarray:
         return self.function(list(texts)) if self.batched else [self.function(text) for text in texts]
 
 
+def _named(function: Callable) -> str:
+    """Where a function is from. A partial is told apart by what it fills in: the same function may hold two models."""
+    if isinstance(function, functools.partial):
+        filled = [(name, value if isinstance(value, (str, int, float)) else type(value).__name__)
+                  for name, value in (*enumerate(function.args), *sorted(function.keywords.items()))]
+        # Hashed: a name is saved and stands in errors, and what is filled in may be a secret key.
+        return f"{_named(function.func)}({blake2b(ascii(filled).encode('ascii'), digest_size=8).hexdigest()})"
+    return f"{getattr(function, '__module__', '?')}.{getattr(function, '__qualname__', type(function).__name__)}"
+
+
 def as_embedder(embedder: Embedder | Callable) -> Embedder:
     """An `Embedder` as it is; `hash_embed`, or a partial of it, as `HashEmbedder`; a bare function wrapped.
 
-    A bare function maps one text to (d,) or a list of n texts to (n, d), and is taken to know meaning.
+    A bare function maps a list of n texts to (n, d) or one text to (d,), and is taken to know meaning. Its name is where
+    it is from: two closures of one function are not told apart, so give an embedder with a `name` where models change.
     """
     if all(hasattr(embedder, field) for field in ("name", "dimensions", "knows_meaning")) and callable(embedder):
         return embedder
@@ -131,7 +161,7 @@ def embed(embedder: Embedder, texts: Sequence[str]) -> np.ndarray:
     if not texts:
         return np.zeros((0, embedder.dimensions), np.float32)
     try:
-        matrix = np.asarray(embedder(list(texts)), np.float64)
+        matrix = np.array(embedder(list(texts)), np.float64)  # a copy: the embedder may keep what it returned
     except EmbeddingFailed:
         raise
     except Exception as failure:
@@ -140,11 +170,18 @@ def embed(embedder: Embedder, texts: Sequence[str]) -> np.ndarray:
         raise EmbeddingFailed(f"embedder {embedder.name!r} returned shape {matrix.shape}, right would be {(len(texts), embedder.dimensions)}")
     if not np.isfinite(matrix).all():
         raise EmbeddingFailed(f"embedder {embedder.name!r} returned a value that is not finite")
-    squares = np.zeros(len(matrix))
-    for column in matrix.T:
-        squares += column * column
-    if not np.isfinite(squares).all():
-        raise EmbeddingFailed(f"embedder {embedder.name!r} returned a vector too long to be measured")
-    off = (np.abs(squares - 1) > 1e-6) & (squares > 0)
-    matrix[off] /= np.sqrt(squares[off])[:, None]
+    with np.errstate(over="ignore"):
+        squares = _squares(matrix)
+    off = np.abs(squares - 1) > 1e-6
+    scaled = _of_order_one(matrix[off])
+    lengths = np.sqrt(_squares(scaled))[:, None]
+    matrix[off] = np.divide(scaled, lengths, out=np.zeros_like(scaled), where=lengths > 0)
     return np.ascontiguousarray(matrix, np.float32)
+
+
+def _squares(rows: np.ndarray) -> np.ndarray:
+    """The squared length of each row, dimension after dimension: the same bits wherever the row lies."""
+    total = np.zeros(len(rows))
+    for column in rows.T:
+        total += column * column
+    return total

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from fractions import Fraction
 
@@ -21,17 +21,18 @@ def reciprocal_rank_fusion(rankings: Sequence[Sequence[Hit | Chunk | str]], *, k
     decides it, ascending. Fusion is keyed by chunk id, never by text. For arithmetic on paper a ranking may hold bare ids.
 
     Source: Cormack, Clarke and Büttcher, SIGIR 2009. Raises `ValueError` for `k` below 1, a limit below 1, or weights that
-    are negative, not finite, or not one for each ranking; `TypeError` for what is no hit, chunk or id. Notebook 03.
+    are negative, not finite, or not one for each ranking; `TypeError` for what is no hit, chunk or id, for one id both bare
+    and as a chunk, and for a ranking that is a set (it has no order) or a bare string. Notebook 03.
     """
     _whole("k", k)
     if limit is not None:
         _whole("limit", limit)
-    rankings = [list(ranking) for ranking in rankings]
+    rankings = [_in_order(ranking) for ranking in rankings]
     weights = [1] * len(rankings) if weights is None else list(weights)
     if len(weights) != len(rankings):
         raise ValueError(f"weights must be one for each of {len(rankings)} rankings, got {weights!r}")
     for weight in weights:
-        if not (isinstance(weight, (int, float)) and 0 <= weight < float("inf")):
+        if isinstance(weight, bool) or not (isinstance(weight, (int, float)) and 0 <= weight < float("inf")):
             raise ValueError(f"each weight must be a finite number from 0, got {weight!r}")
 
     sums: dict[str, Fraction] = {}
@@ -40,20 +41,31 @@ def reciprocal_rank_fusion(rankings: Sequence[Sequence[Hit | Chunk | str]], *, k
         if not weight:
             continue
         distinct: dict[str, Hit] = {}
-        for item in ranking:
-            hit = _as_hit(item)
+        for hit in ranking:
             distinct.setdefault(hit.chunk_id, hit)
         for rank, (chunk_id, hit) in enumerate(distinct.items(), start=1):
             sums[chunk_id] = sums.get(chunk_id, Fraction(0)) + Fraction(weight) / (k + rank)
-            seen = fused.get(chunk_id, hit)
-            fused[chunk_id] = replace(seen, lexical_rank=_either(seen.lexical_rank, hit.lexical_rank),
-                                      dense_rank=_either(seen.dense_rank, hit.dense_rank))
+            fused[chunk_id] = _merged(fused[chunk_id], hit) if chunk_id in fused else hit
     order = sorted(sums, key=lambda chunk_id: (-sums[chunk_id], chunk_id))[:limit]
     return [replace(fused[chunk_id], score=float(sums[chunk_id])) for chunk_id in order]
 
 
-def _either(first: int | None, second: int | None) -> int | None:
-    return second if first is None else first
+def _in_order(ranking: Sequence[Hit | Chunk | str]) -> list[Hit]:
+    if isinstance(ranking, (str, bytes, Set, Mapping)):
+        raise TypeError(f"a ranking is a list, best first, got {ranking!r}")
+    return [_as_hit(item) for item in ranking]
+
+
+def _merged(one: Hit, other: Hit) -> Hit:
+    """What two rankings say of one chunk, whichever comes first: its best rank on each leg."""
+    if isinstance(one.chunk, str) != isinstance(other.chunk, str):
+        raise TypeError(f"rankings hold bare ids or chunks, got {one.chunk_id!r} as both")
+    return replace(one, lexical_rank=_best(one.lexical_rank, other.lexical_rank),
+                   dense_rank=_best(one.dense_rank, other.dense_rank))
+
+
+def _best(*ranks: int | None) -> int | None:
+    return min((rank for rank in ranks if rank is not None), default=None)
 
 
 def _as_hit(item: Hit | Chunk | str) -> Hit:

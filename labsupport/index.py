@@ -63,9 +63,9 @@ class Index:
                  tokenizer: Callable[[str], list[str]] = tokenize, k1: float = 1.5, b: float = 0.75):
         if not isinstance(tenant, str) or not tenant.strip():
             raise ValueError(f"tenant must not be blank, got {tenant!r}")
-        if not (isinstance(k1, (int, float)) and 0 <= k1 < math.inf):
+        if isinstance(k1, bool) or not (isinstance(k1, (int, float)) and 0 <= k1 < math.inf):
             raise ValueError(f"k1 must be a finite number from 0, got {k1!r}")
-        if not (isinstance(b, (int, float)) and 0 <= b <= 1):
+        if isinstance(b, bool) or not (isinstance(b, (int, float)) and 0 <= b <= 1):
             raise ValueError(f"b must be between 0 and 1, got {b!r}")
         self.tenant = tenant
         self.embedder = as_embedder(embedder)
@@ -223,12 +223,13 @@ class Index:
         this raw list, because notebook 02 teaches it, and `collisions=False` leaves it out before ranks and cuts.
         Raises `EmbeddingMismatch` where the embedder is not the one that made the vectors.
         """
-        shelves = self._open(principal, limit)
-        self._refuse_mixed()
-        vector = embed(self.embedder, [query])[0]
+        index = self.snapshot()  # a rebuild between two of these lines would put one model's question beside another's vectors
+        shelves = index._open(principal, limit)
+        index._refuse_mixed()
+        vector = embed(index.embedder, [query])[0]
         among, read = None, 0
-        if not collisions and not self.embedder.knows_meaning:
-            among, _, read = bm25.scores(shelves, self.tokenizer(query), k1=self.k1, b=self.b)
+        if not collisions and not index.embedder.knows_meaning:
+            among, _, read = bm25.scores(shelves, index.tokenizer(query), k1=index.k1, b=index.b)
         fresh = shelves.fresh(stale_before)
         if fresh is not None:
             among = np.flatnonzero(fresh) if among is None else among[fresh[among]]
@@ -246,8 +247,9 @@ class Index:
         if isinstance(k, bool) or not isinstance(k, int) or k < 1:
             raise ValueError(f"k must be a whole number from 1, got {k!r}")
         principal = Principal("session", self.tenant, groups=groups)
-        lexical = self.lexical(text, principal=principal, limit=None)
-        cosines = self.dense(text, principal=principal, limit=None, collisions=False)
+        instant = self.snapshot()  # both rankings read one instant: never an old version on one and a new one on the other
+        lexical = instant.lexical(text, principal=principal, limit=None)
+        cosines = instant.dense(text, principal=principal, limit=None, collisions=False)
         near = {hit.chunk_id for hit in cosines}
         far = sorted((hit for hit in lexical if hit.chunk_id not in near), key=lambda hit: hit.chunk_id)
         fused = reciprocal_rank_fusion([lexical, [*cosines, *far]], limit=k)
@@ -280,9 +282,7 @@ class Index:
 
     def snapshot(self) -> Index:
         """This index as it is at this instant. What happens to the index later does not reach it."""
-        frozen = copy.copy(self)
-        frozen._namespaces = dict(self._namespaces)
-        return frozen
+        return copy.copy(self)  # settings, model and map at one instant; the map is never changed, only replaced
 
     # ---- save and load -----------------------------------------------------------------------------------------------
 

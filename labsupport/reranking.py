@@ -30,10 +30,13 @@ def rerank(query: str, candidates: Sequence[Hit], *, reranker: Reranker = lexica
     """Score each candidate again, keep those strictly above `min_score`, best first, ties by chunk id; at most `limit`.
 
     It reads the pair of question and chunk, so nothing can be computed ahead: that is why it runs over a few candidates
-    and never over the index. Raises `ValueError` for a limit below 1 or a score that is not finite. Notebook 10.
+    and never over the index. Raises `ValueError` for a limit below 1, a floor that is no number or a score that is not
+    finite. Notebook 10.
     """
     if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
         raise ValueError(f"limit must be a whole number from 1, got {limit!r}")
+    if not isinstance(min_score, (int, float)) or math.isnan(min_score):
+        raise ValueError(f"min_score must be a number, got {min_score!r}")
     scored = []
     for hit in candidates:
         score = float(reranker(query, hit.chunk))

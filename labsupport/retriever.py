@@ -108,18 +108,24 @@ class Engine(Protocol):
     def snapshot(self) -> Engine: ...
 
 
-_DEFAULT: Reranker = lexical_overlap_reranker
+def stand_in(query: str, chunk: Chunk) -> float:
+    """The default: `lexical_overlap_reranker` where the engine's embedder knows no meaning, and no reranker where it does."""
+    return lexical_overlap_reranker(query, chunk)
 
 
 class AuthorizedRetriever:
     """Asks an engine in a principal's name. There is no way to ask without one.
 
     `reranker` scores (question, chunk); the default is the stand-in that counts shared words, or none where the engine's
-    embedder knows meaning; `None` turns it off. `audit` is called with an `AuditRecord` for each retrieval. Notebook 05.
+    embedder knows meaning; one that is named is used whatever the embedder knows; `None` turns it off. `audit` is called with
+    an `AuditRecord` for each retrieval. Raises `TypeError` for a reranker that cannot be called. Notebook 05.
     """
 
-    def __init__(self, engine: Engine, *, reranker: Reranker | None = _DEFAULT, audit: Callable[[AuditRecord], object] | None = None):
-        if reranker is _DEFAULT and getattr(getattr(engine, "embedder", None), "knows_meaning", False):
+    def __init__(self, engine: Engine, *, reranker: Reranker | None = stand_in,
+                 audit: Callable[[AuditRecord], object] | None = None):
+        if reranker is not None and not callable(reranker):
+            raise TypeError(f"reranker must be a function of a question and a chunk, or None, got {reranker!r}")
+        if reranker is stand_in and getattr(getattr(engine, "embedder", None), "knows_meaning", False):
             reranker = None
         self.engine = engine
         self.reranker = reranker
@@ -134,6 +140,8 @@ class AuthorizedRetriever:
         """
         if not isinstance(principal, Principal):
             raise TypeError(f"retrieve needs a Principal, who asks; got {principal!r}")
+        if not isinstance(policy, RetrievalPolicy):
+            raise TypeError(f"policy must be a RetrievalPolicy, got {policy!r}")
         if isinstance(now_tick, bool) or not isinstance(now_tick, int):
             raise ValueError(f"now_tick must be a whole number of ticks, got {now_tick!r}")
         query = check_query(query)
