@@ -4,7 +4,7 @@
 PY := .venv/bin/python
 ARGS :=
 
-.PHONY: help lab demo test test-browser notebooks reset lint model lock env
+.PHONY: help lab demo test test-browser test-mutants notebooks reset lint model lock env
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -21,6 +21,9 @@ test: env  ## run the whole suite: the tests, and every notebook in a fresh kern
 
 test-browser: env  ## drive the notebooks in JupyterLab in a real browser (needs Chromium)
 	@$(PY) -m pytest -n 0 -m browser tests/browser $(ARGS)
+
+test-mutants: env  ## put wrong designs into a copy of labsupport: a test and a notebook must go red for each
+	@$(PY) -m pytest -m mutants tests/mutation $(ARGS)
 
 notebooks: env  ## execute every notebook in place; on a clean tree `git diff` stays empty
 	@$(PY) -m labsupport.lesson.execute $(or $(ARGS),notebooks/*.ipynb)
