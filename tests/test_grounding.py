@@ -151,6 +151,7 @@ def test_twelve_weeks_are_not_grounded_by_sixteen_though_five_of_six_words_are()
     assert (found.reason, found.overlap) == ("number-mismatch", 5 / 6) and "12" in found.detail
     assert reason("Parental leave is not 16 weeks for every employee", LEAVE) == "negation"
     assert reason("Parental leave is 12 weeks for every employee", LEAVE, min_overlap=0.1) == "number-mismatch"
+    assert reason("Parental leave lasts 12 weeks for every employee", LEAVE) == "number-mismatch"
 
 
 @pytest.mark.parametrize("claim", ["", "  ", "it is the and", "It is.", "???", "\u00ad", "Not.", "no, never"])

@@ -104,7 +104,7 @@ def test_an_account_number_is_no_card(body):
     "4111 1111 1111 1111 2222 333",                 # nor is one in groups of four
     "4111 1111 1111 1112",                          # an order number: the check digit is wrong
     "0.4111111111111111", "TX4111111111111111X", "deadbeef4111111111111111",
-    "from 2026-03-12 2026-03-18 on", "5493001KJTIIGC8Y1R12", "PMT-771", "call 800 4111 or 04 555 1234",
+    "from 2026-03-12 2026-03-28 on", "5493001KJTIIGC8Y1R12", "PMT-771", "call 800 4111 or 04 555 1234",
 ])
 def test_what_only_looks_like_a_card_passes(text):
     assert check_query(text) == text
@@ -347,7 +347,7 @@ def test_a_call_that_is_never_closed_takes_the_rest_with_it(call):
 def test_dropping_a_mark_does_not_put_a_call_together():
     for answer in (f"Hi <tool_[c9]call>{CALL}</tool_call>", f"Hi <tool_call[c9]>{CALL}",
                    '<tool_<tool_call></tool_call>call>{"x": 1}</tool_call>', f"Hi [TOOL_[c9]CALLS]{CALL}",
-                   f"<|python[c9]_tag|>{CALL}"):
+                   f"<|python[c9]_tag|>{CALL}", CALL.replace('"name":', '"name"[c9]:')):
         cleaned = clean_answer(answer, hits("c1"))
         assert not re.search(r"<\|?tool_call|TOOL_CALLS|python_tag|refund_order", cleaned), cleaned
 
