@@ -47,7 +47,7 @@ class _Offer:
 
     @classmethod
     def of(cls, doc_id: str, version: int, label: AccessLabel, label_tick: int | None, chunks: Sequence[Chunk], text: str | None) -> _Offer:
-        content = text if text is not None else [(chunk.chunk_id, chunk.heading_path, chunk.text) for chunk in chunks]
+        content = text if text is not None else sorted((chunk.chunk_id, chunk.heading_path, chunk.text) for chunk in chunks)
         digest = hashlib.sha256(ascii(content).encode("ascii")).hexdigest()
         return cls(tuple(chunks), doc_id, version, label, label_tick, digest)
 
@@ -172,7 +172,7 @@ class Index:
         state = bury(namespace.documents.get(doc_id, DocumentState()), below_version)
         dead = [chunk for chunk in namespace.chunks_of(doc_id) if chunk.version < state.floor]
         if state.highest < state.floor:  # nothing that was ever offered may live: keep the floor and forget the rest
-            state = DocumentState(highest=state.highest, floor=state.floor)
+            state = DocumentState(floor=state.floor)
         else:
             gone = {chunk.chunk_id for chunk in dead}
             state = replace(state, chunk_labels={i: label for i, label in state.chunk_labels.items() if i not in gone})
@@ -356,11 +356,11 @@ class Index:
             except RetrievalError as refusal:
                 refusals.append(refusal)
                 continue
-            chunks = offer.chunks
-            if decision is Decision.RELABEL:
-                chunks = [replace(chunk, label=offer.label) for chunk in arriving.get(offer.doc_id) or namespace.chunks_of(offer.doc_id)]
-            arriving[offer.doc_id] = list(chunks)
+            there = arriving[offer.doc_id] if offer.doc_id in arriving else namespace.chunks_of(offer.doc_id)
+            chunks = [replace(chunk, label=offer.label) for chunk in there] if decision is Decision.RELABEL else list(offer.chunks)
+            claimed.update((chunk.chunk_id, "") for chunk in there)
             claimed.update((chunk.chunk_id, offer.doc_id) for chunk in chunks)
+            arriving[offer.doc_id] = chunks
             states[offer.doc_id] = DocumentState(
                 highest=offer.version, floor=state.floor, digest=offer.digest, label=offer.label,
                 label_tick=state.label_tick if offer.label_tick is None else offer.label_tick,
@@ -372,13 +372,13 @@ class Index:
 
     @staticmethod
     def _refuse_taken(namespace: Namespace, claimed: Mapping[str, str], doc_id: str, chunks: Sequence[Chunk]) -> None:
-        """A chunk id names one chunk of one document of a tenant; `claimed` are the ids that this delivery has given away."""
+        """A chunk id names one chunk of one document of a tenant; `claimed` are the ids that this delivery has given away ("": freed)."""
         seen: set[str] = set()
         for chunk in chunks:
             chunk_id = chunk.chunk_id
             if chunk_id in seen:
                 raise RetrievalError(f"chunk id {chunk_id!r} stands more than once in one version of {doc_id!r}")
-            if (claimed.get(chunk_id) or namespace.holder.get(chunk_id, doc_id)) != doc_id:
+            if claimed.get(chunk_id, namespace.holder.get(chunk_id, "")) not in ("", doc_id):
                 raise RetrievalError(f"chunk id {chunk_id!r} belongs to another document of {namespace.tenant!r} than {doc_id!r}")
             seen.add(chunk_id)
 

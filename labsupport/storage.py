@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from labsupport.chunking import chunk_document
 from labsupport.embedding import Embedder
 from labsupport.errors import EmbeddingMismatch, SavedIndexError
-from labsupport.model import AccessLabel, Chunk
+from labsupport.model import AccessLabel, Chunk, Document
 from labsupport.namespace import Namespace
 from labsupport.shelf import Batch
 from labsupport.tokens import ranked_text
@@ -24,6 +25,24 @@ if TYPE_CHECKING:
     from labsupport.index import Index
 
 _MAGIC = b"labsupport index 1\n"
+
+_PROBE = """Before any heading: PMT-771, naïve, 故乡, 250,000.50.
+
+# One / two
+
+| fee | AED |
+|---|---|
+| recall | 120 |
+
+```
+## no heading
+```
+
+Setext
+------
+
+- an item that is long enough to be cut: """ + " ".join(f"word-{number}" for number in range(99)) + "\n"
+"""A text on which two chunkers, or two tokenizers, that differ are likely to differ. What they make of it stands in the file."""
 
 
 def save(index: Index, path) -> None:
@@ -42,17 +61,21 @@ def save(index: Index, path) -> None:
             "chunks": [[chunk.chunk_id, chunk.doc_id, chunk.version, chunk.text, chunk.heading_path, chunk.start_char, chunk.end_char,
                         _packed(chunk.label), chunk.updated_tick] for chunk in chunks],
         })
-    settings = {"tenant": index.tenant, "model": list(index._vectors_of), "tokenizer": _name(index.tokenizer), "k1": index.k1, "b": index.b}
+    settings = {"tenant": index.tenant, "model": list(index._vectors_of), "tokenizer": _name(index.tokenizer),
+                "cut": _cut(index.tokenizer), "k1": index.k1, "b": index.b}
     manifest = json.dumps({"settings": settings, "namespaces": namespaces}, sort_keys=True).encode("ascii")
     matrix = np.stack(vectors).astype("<f4").tobytes() if vectors else b""
     body = len(manifest).to_bytes(8, "big") + manifest + matrix
     path = Path(path)
     beside = path.with_name(path.name + ".part")
-    with open(beside, "wb") as file:
-        file.write(_MAGIC + hashlib.sha256(body).digest() + body)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(beside, path)
+    try:
+        with open(beside, "wb") as file:
+            file.write(_MAGIC + hashlib.sha256(body).digest() + body)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(beside, path)
+    finally:
+        beside.unlink(missing_ok=True)  # after a failure: a half-written copy would outlive the tombstones to come
 
 
 def load(kind: type[Index], path, *, embedder: Embedder | Callable, tokenizer: Callable[[str], list[str]]) -> Index:
@@ -72,6 +95,8 @@ def load(kind: type[Index], path, *, embedder: Embedder | Callable, tokenizer: C
                                 "load it with its own model, then rebuild(embedder)")
     if _name(tokenizer) != settings["tokenizer"]:
         raise SavedIndexError(f"{Path(path).name!r} was made with the tokenizer {settings['tokenizer']!r}, got {_name(tokenizer)!r}")
+    if _cut(tokenizer) != settings["cut"]:
+        raise SavedIndexError(f"{Path(path).name!r} was made by a chunker or a tokenizer that cuts differently: ingest its documents again")
     vectors = np.frombuffer(saved[cut:], "<f4").astype(np.float32).reshape(-1, index.embedder.dimensions)
     first = 0
     for packed in manifest["namespaces"]:
@@ -98,6 +123,13 @@ def _packed(label: AccessLabel) -> list:
 def _label(packed: list) -> AccessLabel:
     tenant, classification, barrier, acl = packed
     return AccessLabel(tenant, classification, barrier, frozenset(acl))
+
+
+def _cut(tokenizer: Callable[[str], list[str]]) -> str:
+    """A digest of how the chunker and this tokenizer cut the probe: names stay the same when what they name has changed."""
+    chunks = chunk_document(Document("probe", "probe", "probe", _PROBE))
+    cut = [(chunk.chunk_id, chunk.start_char, chunk.end_char, list(tokenizer(ranked_text(chunk)))) for chunk in chunks]
+    return hashlib.sha256(ascii(cut).encode("ascii")).hexdigest()
 
 
 def _name(tokenizer: Callable) -> str:

@@ -17,8 +17,9 @@ from labsupport.model import AccessLabel
 class DocumentState:
     """What is known of one document of one tenant. A dead document keeps its floor, and never its text or a hash of it.
 
-    `highest` is the highest version seen, `floor` the lowest that a tombstone still lets live. `digest` identifies the
-    live text, `None` where nothing lives or where chunks came one by one through `upsert`.
+    `highest` is the version that lives (0 where nothing does: then the floor is above all that was ever stored), `floor` the
+    lowest that a tombstone still lets live. `digest` identifies the live text, `None` where nothing lives or where chunks
+    came one by one through `upsert`.
     """
 
     highest: int = 0
