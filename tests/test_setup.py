@@ -106,7 +106,8 @@ def test_the_environment_holds_the_settings_that_the_repository_states():
     files = sorted(path.relative_to(ETC) for path in ETC.rglob("*.json"))
     assert len(files) == 3
     for file in files:
-        stated, installed = (json.loads((etc / file).read_text(encoding="utf-8")) for etc in (ETC, Path(sys.prefix) / "etc" / "jupyter"))
+        stated = json.loads((ETC / file).read_text(encoding="utf-8"))
+        installed = json.loads((Path(sys.prefix) / "etc" / "jupyter" / file).read_text(encoding="utf-8"))
         # JupyterLab itself adds to page_config.json when it starts.
         assert holds(installed, stated), f"{file} changed since it was installed: run `make env`"
 
