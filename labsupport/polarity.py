@@ -76,7 +76,10 @@ def _settled(text: str) -> str:
     return text
 
 
-_SENTENCES = re.compile(r"[.!?;](?=\s|$)|\n\s*(?:\n|[-*+>#|]\s|\|)|\n(?=\s*\d+[.)]\s)")
+_SENTENCES = re.compile(r"""
+      [.!?;](?=\s|$) | \n\s*(?:\n|[-*+>#|]\s|\|) | \n(?=\s*\d+[.)]\s)         # marks; blank lines, items and rows of a table
+    | (?:(?<![ ])[ ]{2,}|\\)\n | \n(?=[ ]*(?:\*\*|__))                      # hard breaks; lines with a bold label
+    """, re.VERBOSE)
 _PIECES = re.compile(r"[,()|:\u2013\u2014]+(?=\D|$)|\s-\s")
 
 
@@ -122,7 +125,7 @@ class _Open:
             self.tokens = [(token, True) for token, _ in self.tokens]
         if self.tokens:
             yield Clause(*(frozenset(t for t, negated in self.tokens if negated is side) for side in (False, True)))
-        self.__init__()
+        self.tokens, self.marker, self.reached = [], "", 0
 
 
 def contradiction(claim: str, page: str, is_content: Callable[[str], bool]) -> tuple[str, str] | None:

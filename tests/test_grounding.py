@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections import Counter
 from dataclasses import replace
@@ -16,6 +17,7 @@ from labsupport.chunking import chunk_document
 from labsupport.grounding import LONGEST_CLAIM, REASONS, Claim, check_grounding, is_abstention, is_content
 from labsupport.guardrails import EMPTY_ANSWER
 from labsupport.model import EVERYONE, AccessLabel, Chunk, Document, Hit
+from labsupport.polarity import MARKERS
 from labsupport.tokens import tokenize
 from labsupport.worlds import load_world
 
@@ -341,6 +343,31 @@ def test_false_accepts_are_row_swaps_alone_and_false_rejects_are_free_paraphrase
             refused[claim.kind] += 1
     assert set(accepted) == {"row-swap"} and accepted["row-swap"] >= 4
     assert set(refused) == {"paraphrase", "closed"}                       # closed: the reader's evidence lacks the page, and should
+
+
+@pytest.fixture(scope="module")
+def sentences_of_the_worlds():
+    """(sentence, the chunk that it was taken from) for every page of three worlds."""
+    ends = re.compile(r"(?<=[.!?])\s+(?=[A-Z])|\n\s*\n|\n(?=[-|*])")
+    return [(sentence.strip(), chunk) for name in ("northline", "bank", "harbor_lane") for document in load_world(name).documents
+            for chunk in chunk_document(document) for sentence in ends.split(chunk.text) if len(sentence) > 15]
+
+
+def test_no_sentence_of_a_page_raises_an_alarm_against_its_own_page(sentences_of_the_worlds):
+    judged = Counter()
+    for sentence, chunk in sentences_of_the_worlds:
+        judged[check_grounding([Claim(sentence)], [Hit(chunk, 1.0)], min_overlap=1.0).verdicts[0].reason] += 1
+    assert judged["supported"] > 500 and set(judged) <= {"supported", "empty"}
+
+
+def test_a_not_put_into_a_sentence_of_a_page_is_nearly_always_seen(sentences_of_the_worlds):
+    judged = Counter()
+    for sentence, chunk in sentences_of_the_worlds:
+        verb = re.search(r"\b(?:is|are|was|may|must|can|will)\b(?! not)", sentence)
+        if verb and MARKERS.isdisjoint(tokenize(sentence)):
+            flipped = f"{sentence[:verb.end()]} not{sentence[verb.end():]}"
+            judged[check_grounding([Claim(flipped)], [Hit(chunk, 1.0)]).verdicts[0].reason] += 1
+    assert judged.total() > 150 and judged["negation"] >= 0.97 * judged.total(), judged
 
 
 def test_a_threshold_alone_separates_nothing(labelled):

@@ -77,6 +77,8 @@ def test_a_marked_flip_is_seen(claim, page):
     ("Leave is 16 weeks", "Leave is 16 weeks and does not depend on tenure."),
     ("Leave is 16 weeks", "Leave needs no form and is 16 weeks."),
     ("You may ask for 16 weeks", "If you are not a manager, you may ask for 16 weeks."),
+    ("Severance is paid", "**Bonus:** not before March\n**Severance:** is paid"),
+    ("Severance is paid", "Bonus: never  \nSeverance is paid"),
     ("Staff may see pay", "Staff who are not managers may see pay."),
     ("It is not true that leave is 16 weeks", "Leave is not 16 weeks."),
     ("Managers approve", "Managers approve. Visitors do not approve."),
@@ -130,4 +132,13 @@ def test_too_much_to_compare_is_said_and_not_guessed():
     start = time.perf_counter()
     kind, why = contradiction(many, many, is_content)
     assert kind == "not-verified" and "too long" in why and 1_000 * 1_000 > MOST_PAIRS
+    assert time.perf_counter() - start < 5
+
+
+@pytest.mark.parametrize("page", [
+    " " * 100_000 + "x", "\n" * 100_000, "not, " * 50_000, "No " * 50_000, "at least " * 30_000, "- " * 50_000, "or " * 80_000,
+])
+def test_reading_takes_time_in_proportion(page):
+    start = time.perf_counter()
+    turned("Leave is not 16 weeks", page)
     assert time.perf_counter() - start < 5
