@@ -6,15 +6,13 @@ import datetime
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from labsupport.facts import Stated, find_facts
 from labsupport.tokens import tokenize
 
 CASES: dict[str, str] = {}
-
-calm = settings(deadline=None)  # a busy machine is no failure
 
 MONTHS = [datetime.date(2026, month, 1).strftime("%B") for month in range(1, 13)]
 
@@ -47,7 +45,6 @@ def in_words(number: int) -> str:
     return f"{in_words(number // size)} {name}" + ((" and " if rest < 100 else " ") + in_words(rest) if rest else "")
 
 
-@calm
 @given(st.integers(2, 999_999))
 def test_a_number_is_one_fact_however_it_is_written(number):
     grouped = f"{number:,}"
@@ -60,13 +57,11 @@ def test_a_number_is_one_fact_however_it_is_written(number):
         assert facts(f"AED {notation.lower()} or so") <= {("number", str(number), "aed"), ("number", str(number), None)}
 
 
-@calm
 @given(st.integers(0, 10**12), st.integers(0, 10**12))
 def test_two_numbers_are_one_fact_only_if_they_are_equal(one, other):
     assert states(f"the sum is {one}", f"the sum is {other:,}") == (one == other)
 
 
-@calm
 @given(st.dates(datetime.date(1900, 1, 1), datetime.date(2099, 12, 31)))
 def test_a_date_is_one_fact_however_it_is_written(date):
     month = MONTHS[date.month - 1]
@@ -82,7 +77,6 @@ def test_a_date_is_one_fact_however_it_is_written(date):
         assert not states(page, f"since {date + datetime.timedelta(1)}")
 
 
-@calm
 @given(st.integers(0, 23), st.integers(0, 59))
 def test_a_clock_time_is_one_fact(hour, minute):
     half = "pm" if hour >= 12 else "am"
@@ -144,7 +138,6 @@ def test_a_month_named_may_is_told_from_the_verb():
 
 # --- whatever comes -------------------------------------------------------------------------------------------------
 
-@calm
 @given(st.text(max_size=80), st.text("0123456789.,-/: AEDkm%\u00b2\u00bd\u0661\u2011$thone", max_size=80))
 def test_any_text_can_be_read_and_states_its_own_facts(one, other):
     for text in (one, other):

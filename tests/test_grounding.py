@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from labsupport.chunking import chunk_document
@@ -28,8 +28,6 @@ CASES = {
     "F11": "test_an_honest_denial_is_an_abstention_and_a_true_no_is_supported",
     "F12": "test_short_true_answers_are_supported",
 }
-
-calm = settings(deadline=None)  # a busy machine is no failure
 
 GOLDEN = Path(__file__).resolve().parents[2] / "shared" / "golden" / "reference.json"
 OPEN = AccessLabel("northline", "internal", None, frozenset({EVERYONE}))
@@ -58,7 +56,6 @@ thresholds = st.sampled_from([0.01, 0.3, 0.5, 0.6, 0.9, 1.0])
 
 # --- properties -----------------------------------------------------------------------------------------------------
 
-@calm
 @given(sentences, evidence, thresholds)
 def test_every_verdict_has_a_reason_and_only_a_supported_one_a_citation(claim, pages, threshold):
     report = check_grounding([Claim(claim)], hits(*pages), min_overlap=threshold)
@@ -71,7 +68,6 @@ def test_every_verdict_has_a_reason_and_only_a_supported_one_a_citation(claim, p
         assert only.overlap >= threshold and only.citation in {hit.chunk.citation() for hit in hits(*pages)}
 
 
-@calm
 @given(sentences, evidence, thresholds, st.randoms(use_true_random=False))
 def test_the_order_of_the_hits_decides_the_citation_and_nothing_else(claim, pages, threshold, random):
     ranked = hits(*pages)
@@ -83,21 +79,18 @@ def test_the_order_of_the_hits_decides_the_citation_and_nothing_else(claim, page
         assert one == other
 
 
-@calm
 @given(sentences, evidence, st.tuples(thresholds, thresholds))
 def test_a_lower_threshold_takes_no_support_away(claim, pages, both):
     if reason(claim, *pages, min_overlap=max(both)) == "supported":
         assert reason(claim, *pages, min_overlap=min(both)) == "supported"
 
 
-@calm
 @given(sentences, evidence)
 def test_a_page_without_a_word_of_the_claim_changes_no_verdict(claim, pages):
     before, after = verdict(claim, *pages), verdict(claim, *pages, "Zebras graze quietly")
     assert before.reason == after.reason and (before == after or before.overlap == 0)
 
 
-@calm
 @given(st.lists(sentences, min_size=1, max_size=4), st.data())
 def test_a_sentence_of_a_page_is_supported_by_the_page(said, data):
     claim = data.draw(st.sampled_from(said))
@@ -107,7 +100,6 @@ def test_a_sentence_of_a_page_is_supported_by_the_page(said, data):
     assert reason(page, page, min_overlap=1.0) == "supported"
 
 
-@calm
 @given(st.integers(2, 10**9), st.integers(2, 10**9),
        st.sampled_from(["{} weeks of leave", "the limit is AED {}", "code X-{} holds", "pay within {} days"]))
 def test_another_number_is_a_mismatch_at_every_threshold(one, other, frame):
@@ -118,14 +110,12 @@ def test_another_number_is_a_mismatch_at_every_threshold(one, other, frame):
         assert found.reason == "number-mismatch" and str(one) in found.detail
 
 
-@calm
 @given(st.integers(2, 999_999), st.integers(1, 9))
 def test_a_longer_number_is_another_number(number, digit):
     assert reason(f"limit {number}{digit}", f"limit {number}") == "number-mismatch"
     assert reason(f"limit {number}", f"limit {number}{digit}") == "number-mismatch"
 
 
-@calm
 @given(st.lists(sentences, max_size=6), evidence)
 def test_claims_are_judged_one_by_one_and_reported_in_their_order(claims, pages):
     report = check_grounding([Claim(claim) for claim in claims], hits(*pages))
@@ -136,7 +126,6 @@ def test_claims_are_judged_one_by_one_and_reported_in_their_order(claims, pages)
     assert report.coverage == (len(report.supported) / len(claims) if claims else None)
 
 
-@calm
 @given(st.text(max_size=60), st.text(max_size=60))
 def test_any_claim_can_be_held_against_any_page(claim, page):
     assert reason(claim, page) in REASONS

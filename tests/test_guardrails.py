@@ -7,7 +7,7 @@ import time
 from hashlib import blake2b, sha256
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from labsupport.errors import QueryRefused
@@ -30,8 +30,6 @@ CASES = {
     "F04": "test_only_the_exact_id_of_a_returned_chunk_is_a_citation",
     "F05": "test_one_good_form_of_a_mark_launders_no_other",
 }
-
-calm = settings(deadline=None)  # a busy machine is no failure
 
 OPEN = AccessLabel("northline", "internal", None, frozenset({EVERYONE}))
 TEST_CARD = "4111 1111 1111 1111"   # the payment industry's own test number
@@ -57,13 +55,11 @@ card_bodies = st.text("0123456789", min_size=12, max_size=18)
 
 # --- in: card numbers -----------------------------------------------------------------------------------------------
 
-@calm
 @given(digit_text)
 def test_an_unbroken_run_is_a_card_exactly_if_its_length_and_check_digit_are_those_of_one(digits):
     assert has_card_number(f"order {digits} please") == (13 <= len(digits) <= 19 and luhn(digits))
 
 
-@calm
 @given(card_bodies, st.data())
 def test_blanks_and_hyphens_between_the_digits_hide_no_card(body, data):
     card = with_check_digit(body)
@@ -76,7 +72,6 @@ def test_blanks_and_hyphens_between_the_digits_hide_no_card(body, data):
         check_query(typed)
 
 
-@calm
 @given(card_bodies, st.sampled_from(["card {}", "{} 12/26", "{} cvv 123", "2 {}", "({})", "card:{};", "{}\n1234"]))
 def test_a_card_in_printed_groups_is_found_among_other_numbers(body, frame):
     card = with_check_digit((body + "0" * 15)[:15])
@@ -84,7 +79,6 @@ def test_a_card_in_printed_groups_is_found_among_other_numbers(body, frame):
     assert has_card_number(frame.format(typed))
 
 
-@calm
 @given(card_bodies)
 def test_the_refusal_never_repeats_the_card(body):
     card = with_check_digit(body)
@@ -95,7 +89,6 @@ def test_the_refusal_never_repeats_the_card(body):
     assert refused.value.__cause__ is None and refused.value.__context__ is None
 
 
-@calm
 @given(st.text("0123456789", min_size=19, max_size=19))
 def test_an_account_number_is_no_card(body):
     check = 98 - int(body + "101400") % 97                              # AE is 1014
@@ -153,7 +146,6 @@ def test_a_secret_key_is_refused_and_not_repeated(key):
         assert key not in str(refused.value) and key[-8:] not in str(refused.value)
 
 
-@calm
 @given(st.text("0123456789abcdef", min_size=30, max_size=128),
        st.text("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", min_size=20, max_size=20))
 def test_long_and_random_is_no_key(digest, code):
@@ -171,7 +163,6 @@ def test_words_and_codes_are_no_keys(text):
 
 # --- in: the rest ---------------------------------------------------------------------------------------------------
 
-@calm
 @given(st.text(st.characters(exclude_categories=["N", "C"]), max_size=200))
 def test_a_legal_query_comes_back_as_it_was_typed(text):
     assume(any(not c.isspace() for c in text))
@@ -224,7 +215,6 @@ def test_a_refused_query_reaches_no_log_and_no_engine():
 
 # --- the keyed hash -------------------------------------------------------------------------------------------------
 
-@calm
 @given(st.text(), st.text())
 def test_equal_questions_have_equal_hashes_and_others_do_not(one, other):
     assert (keyed_hash(one) == keyed_hash(other)) == (one == other)
@@ -255,7 +245,6 @@ pieces = st.sampled_from([
 ])
 
 
-@calm
 @given(st.lists(pieces, max_size=25).map("".join))
 def test_no_single_word_in_brackets_leaves_but_a_returned_id(answer):
     cleaned = clean_answer(answer, hits("c1", "c2"))
@@ -265,21 +254,18 @@ def test_no_single_word_in_brackets_leaves_but_a_returned_id(answer):
     assert "c9@v1" not in re.sub(r"c9@v1#A heading(?!\[)", "", cleaned)
 
 
-@calm
 @given(st.lists(pieces, max_size=25).map("".join))
 def test_cleaning_twice_is_cleaning_once(answer):
     cleaned = clean_answer(answer, hits("c1"))
     assert clean_answer(cleaned, hits("c1")) == cleaned
 
 
-@calm
 @given(st.text(st.characters(exclude_characters="[]{}<>`\u3010\u3011", exclude_categories=["C"]), min_size=1, max_size=100))
 def test_plain_words_are_left_as_they_are(answer):
     assume(answer.strip())
     assert clean_answer(answer, hits("c1")) == answer.strip()
 
 
-@calm
 @given(st.text("abcdefgh#/-~+.%", min_size=1, max_size=20).filter(str.strip))
 def test_a_returned_id_stays_whatever_it_is_made_of(name):
     assert clean_answer(f"So it is [{name}].", hits(name)) == f"So it is [{name}]."
@@ -381,7 +367,6 @@ def test_what_a_page_says_about_tools_in_plain_words_stays(text):
 
 # --- out: nothing to say, and bad input -----------------------------------------------------------------------------
 
-@calm
 @given(st.text())
 def test_without_hits_the_answer_is_the_fixed_sentence(answer):
     assert clean_answer(answer, []) == EMPTY_ANSWER

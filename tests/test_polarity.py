@@ -5,15 +5,13 @@ from __future__ import annotations
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from labsupport.grounding import is_content
 from labsupport.polarity import MOST_PAIRS, clauses, contradiction
 
 CASES: dict[str, str] = {}
-
-calm = settings(deadline=None)  # a busy machine is no failure
 
 
 def turned(claim: str, page: str) -> str | None:
@@ -28,14 +26,12 @@ verbs = st.sampled_from([("is", "paid"), ("was", "saved"), ("may be", "released"
     "approved by one officer")])
 
 
-@calm
 @given(some_words)
 def test_nothing_contradicts_itself(words):
     text = " ".join(words)
     assert turned(text, text) is None
 
 
-@calm
 @given(subjects, verbs, st.sampled_from(["", " Visitors park outside.", "\n\nAsk the desk first, or call."]))
 def test_a_not_on_one_side_turns_a_sentence_round_and_on_both_it_does_not(subject, verb, more):
     auxiliary, rest = verb
@@ -45,7 +41,6 @@ def test_a_not_on_one_side_turns_a_sentence_round_and_on_both_it_does_not(subjec
     assert turned(plain, plain + more) is turned(denied, denied + more) is None
 
 
-@calm
 @given(st.sampled_from("is was are were do does did has have could should would must need".split()), st.sampled_from(["n't",
     "n\u2019t", "nt"]))
 def test_a_contraction_is_a_not(verb, ending):
@@ -127,7 +122,6 @@ def test_a_clause_keeps_what_a_negation_reaches_apart():
     assert second.negated == set() and "printed" in second.plain
 
 
-@calm
 @given(st.text(max_size=60), st.text(max_size=60))
 def test_any_two_texts_can_be_compared(claim, page):
     assert turned(claim, page) in (None, "negation", "not-verified")

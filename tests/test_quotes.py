@@ -8,7 +8,7 @@ import unicodedata
 from types import SimpleNamespace
 
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from labsupport.chunking import chunk_document
@@ -23,8 +23,6 @@ CASES = {
     "F06": "test_typography_rejects_no_honest_quote",
     "F10": "test_a_page_without_text_backs_no_quote",
 }
-
-calm = settings(deadline=None)  # a busy machine is no failure
 
 OPEN = AccessLabel("northline", "internal", None, frozenset({EVERYONE}))
 
@@ -55,7 +53,6 @@ def flat(text: str) -> str:
 
 # --- found ----------------------------------------------------------------------------------------------------------
 
-@calm
 @given(pages, pages, words, st.sampled_from([" ", ", ", "\n\n", "\u00a0", " \u2013 "]), pages)
 def test_every_slice_of_a_page_is_a_quote_and_its_span_slices_the_page(other, before, middle, joint, after):
     quote = joint.join(middle)
@@ -67,7 +64,6 @@ def test_every_slice_of_a_page_is_a_quote_and_its_span_slices_the_page(other, be
     assert span.chunk_id == "b" or flat(quote).strip() in flat(other)
 
 
-@calm
 @given(st.lists(st.sampled_from("the fee AED 120 non-refundable HELD 0.80 \"as is\" don't 5-7".split(" ")), min_size=2), st.data())
 def test_typesetting_a_page_rejects_no_honest_quote(said, data):
     quote = " ".join(said)
@@ -101,7 +97,6 @@ def test_typography_rejects_no_honest_quote():
 
 # --- not found ------------------------------------------------------------------------------------------------------
 
-@calm
 @given(st.lists(st.sampled_from("Fee fee AED HELD 10\u00b2 102 is the \u00e9t\u00e9 pmt-771 717".split()), min_size=2), st.data())
 def test_one_changed_character_is_no_quote_and_is_named(said, data):
     page = " ".join(said)
@@ -138,7 +133,6 @@ def test_a_quote_that_runs_past_the_page_says_so():
         quote_in(hits(a="fee is waived"), "no fee is waived")
 
 
-@calm
 @given(pages, pages, st.text(letters, max_size=40))
 @example("", "", "ab cd")
 @example("ab", "x", "AB cd")
