@@ -1,6 +1,6 @@
 """JupyterLab as `make lab` and the browser test start it: on a working copy, with quiet settings of its own.
 
-    python -m labsupport.lesson.launch [NN] [options for JupyterLab]     # 00 where no number is given
+    python -m labsupport.lesson.launch [NN] [--name=value for JupyterLab]     # 00 where no number is given
     python -m labsupport.lesson.launch --reset
 
 What you run, answer and save lands in `my-lab/`, which git ignores; `notebooks/` stays as the suite compares it.
