@@ -41,7 +41,10 @@ _PROBE = """Before any heading: PMT-771, naïve, 故乡, 250,000.50.
 Setext
 ------
 
-- an item that is long enough to be cut: """ + " ".join(f"word-{number}" for number in range(99)) + "\n"
+- an item
+- another
+
+A paragraph that is long enough to be cut into windows: """ + " ".join(f"word-{number}" for number in range(99)) + "\n"
 """A text on which two chunkers, or two tokenizers, that differ are likely to differ. What they make of it stands in the file."""
 
 
@@ -49,17 +52,18 @@ def save(index: Index, path) -> None:
     """Write settings, floors, chunks and vectors. A dead document leaves its floor in the file, and nothing of its text."""
     namespaces, vectors = [], []
     for tenant, namespace in sorted(index._namespaces.items()):
-        chunks = sorted((chunk for shelf in namespace.shelves.values() for chunk in shelf.chunks), key=lambda chunk: chunk.chunk_id)
+        chunks = [chunk for shelf in namespace.shelves.values() for chunk in shelf.chunks]
+        chunks.sort(key=lambda chunk: chunk.chunk_id)
         vectors += [namespace.vector(chunk) for chunk in chunks]
         namespaces.append({
             "tenant": tenant,
             "generations": [[_packed(label), namespace.generations[label]]
                             for label in sorted(namespace.generations, key=lambda label: label.sort_key)],
-            "documents": {doc_id: {"highest": state.highest, "floor": state.floor, "digest": state.digest, "label_tick": state.label_tick,
-                                   "label": None if state.label is None else _packed(state.label)}
+            "documents": {doc_id: {"highest": state.highest, "floor": state.floor, "digest": state.digest,
+                                   "label_tick": state.label_tick, "label": state.label and _packed(state.label)}
                           for doc_id, state in sorted(namespace.documents.items())},
-            "chunks": [[chunk.chunk_id, chunk.doc_id, chunk.version, chunk.text, chunk.heading_path, chunk.start_char, chunk.end_char,
-                        _packed(chunk.label), chunk.updated_tick] for chunk in chunks],
+            "chunks": [[chunk.chunk_id, chunk.doc_id, chunk.version, chunk.text, chunk.heading_path, chunk.start_char,
+                        chunk.end_char, _packed(chunk.label), chunk.updated_tick] for chunk in chunks],
         })
     settings = {"tenant": index.tenant, "model": list(index._vectors_of), "tokenizer": _name(index.tokenizer),
                 "cut": _cut(index.tokenizer), "k1": index.k1, "b": index.b}
@@ -80,23 +84,23 @@ def save(index: Index, path) -> None:
 
 def load(kind: type[Index], path, *, embedder: Embedder | Callable, tokenizer: Callable[[str], list[str]]) -> Index:
     """Read a saved index whole, or raise and return nothing."""
-    saved = Path(path).read_bytes()
+    name, saved = Path(path).name, Path(path).read_bytes()
     head = len(_MAGIC) + 32
     if not saved.startswith(_MAGIC):
-        raise SavedIndexError(f"{Path(path).name!r} is not an index that labsupport saved")
+        raise SavedIndexError(f"{name!r} is not an index that labsupport saved")
     if hashlib.sha256(saved[head:]).digest() != saved[len(_MAGIC):head]:
-        raise SavedIndexError(f"{Path(path).name!r} is cut off or damaged: its checksum does not match. Save it again from its source")
+        raise SavedIndexError(f"{name!r} is cut off or damaged: its checksum does not match. Save it again from its source")
     cut = head + 8 + int.from_bytes(saved[head:head + 8], "big")
     manifest = json.loads(saved[head + 8:cut])
     settings = manifest["settings"]
     index = kind(tenant=settings["tenant"], embedder=embedder, tokenizer=tokenizer, k1=settings["k1"], b=settings["b"])
     if list(index._vectors_of) != settings["model"]:
-        raise EmbeddingMismatch(f"{Path(path).name!r} was made by {settings['model']}, the embedder is {list(index._vectors_of)}: "
+        raise EmbeddingMismatch(f"{name!r} was made by {settings['model']}, the embedder is {list(index._vectors_of)}: "
                                 "load it with its own model, then rebuild(embedder)")
     if _name(tokenizer) != settings["tokenizer"]:
-        raise SavedIndexError(f"{Path(path).name!r} was made with the tokenizer {settings['tokenizer']!r}, got {_name(tokenizer)!r}")
+        raise SavedIndexError(f"{name!r} was made with the tokenizer {settings['tokenizer']!r}, got {_name(tokenizer)!r}")
     if _cut(tokenizer) != settings["cut"]:
-        raise SavedIndexError(f"{Path(path).name!r} was made by a chunker or a tokenizer that cuts differently: ingest its documents again")
+        raise SavedIndexError(f"{name!r} was made by a chunker or a tokenizer that cuts differently: ingest its documents again")
     vectors = np.frombuffer(saved[cut:], "<f4").astype(np.float32).reshape(-1, index.embedder.dimensions)
     first = 0
     for packed in manifest["namespaces"]:
@@ -104,12 +108,13 @@ def load(kind: type[Index], path, *, embedder: Embedder | Callable, tokenizer: C
                   for chunk_id, doc_id, version, text, headings, start, end, label, tick in packed["chunks"]]
         stored = vectors[first:first + len(chunks)]
         first += len(chunks)
-        batch = Batch.of(chunks, (tokenizer(ranked_text(chunk)) for chunk in chunks), lambda *_: stored)
+        batch = Batch.of(chunks, (tokenizer(ranked_text(chunk)) for chunk in chunks), lambda *_, stored=stored: stored)
         held: dict[str, dict[str, AccessLabel]] = {}
         for chunk in chunks:
             held.setdefault(chunk.doc_id, {})[chunk.chunk_id] = chunk.label
-        documents = {doc_id: DocumentState(**{**state, "label": state["label"] and _label(state["label"]), "chunk_labels": held.get(doc_id, {})})
-                     for doc_id, state in packed["documents"].items()}
+        documents = {
+            doc_id: DocumentState(**state | {"label": state["label"] and _label(state["label"]), "chunk_labels": held.get(doc_id, {})})
+            for doc_id, state in packed["documents"].items()}
         namespace = Namespace(packed["tenant"], index.embedder.dimensions).changed(removed=(), batch=batch, documents=documents)
         generations = {_label(label): number for label, number in packed["generations"]}
         index._publish({packed["tenant"]: replace(namespace, generations=generations)})

@@ -7,10 +7,9 @@ dictionary that knows only *which* of them there were.
 from __future__ import annotations
 
 import itertools
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
+from histories import ACLS, EMPLOYEE, HISTORY, TEXTS, job, page, restarted, run, seen
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
@@ -18,8 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from labsupport.chunking import chunk_document
 from labsupport.errors import RetrievalError, StaleLabel, StaleVersion
 from labsupport.index import Index
-from labsupport.ingestion import CorpusScope, IngestJob, ingest
-from labsupport.model import EVERYONE, AccessLabel, Chunk, Document, Principal
+from labsupport.model import EVERYONE, AccessLabel, Chunk, Principal
 from labsupport.versions import Decision, DocumentState, bury, decide
 
 CASES: dict[str, str] = {}
@@ -126,31 +124,6 @@ def test_a_tombstone_for_all_lets_nothing_live_that_was_ever_stored(highest, flo
 
 # ---- one history, any order ------------------------------------------------------------------------------------------
 
-TEXTS = {
-    1: "# Leave\n\nhandbook twelve weeks\n\n## Two blocks\n\nhandbook split\n\n## Form\n\nhandbook sign",
-    2: "# Leave\n\nhandbook sixteen weeks\n\n## Notice\n\nhandbook tell",
-    3: "# Leave\n\nhandbook twelve weeks\n\n## Two blocks\n\nhandbook split\n\n## Form\n\nhandbook sign",  # version 1's, to the letter
-    4: "handbook",
-}
-ACLS = [{"employee"}, {"employee", "manager"}, {"manager"}, {EVERYONE}]
-HISTORY = [(1, 0), (1, 1), (2, 1), (2, 2), (3, 2), (4, 2), (4, 3)]  # a page's life: text and label change, and neither goes back
-SCOPE = CorpusScope(owner="tests", included=["a", "b"])
-EMPLOYEE, MANAGER = (Principal(name, "north", groups=[name]) for name in ("employee", "manager"))
-SOUTH = Principal("south", "south", groups=["employee", "manager"])
-
-
-def page(doc_id, version, tenant="north", acl=("employee",)):
-    return Document(doc_id, tenant, doc_id, TEXTS[version], acl=acl, version=version, updated_tick=version)
-
-
-def job(doc_id, version, tick, tenant="north"):
-    return IngestJob(doc_id, version, f"{version}", ACLS[tick], tenant=tenant, label_tick=tick, updated_tick=version)
-
-
-def run(index, one):
-    return ingest(index, one, fetch=lambda source, *, uploader: TEXTS[int(source)], scope=SCOPE)
-
-
 def told(index, operation):
     """Tell an index one thing. A refusal is an answer and changes nothing."""
     before = seen(index)
@@ -167,17 +140,6 @@ def told(index, operation):
         if operation[0] != "add_many":  # of a batch, the others are stored
             assert seen(index) == before
     return index
-
-
-def seen(index):
-    """All that three readers and the operator can see of an index, scores to the last bit."""
-    readers = {}
-    for reader in (EMPLOYEE, MANAGER, SOUTH):
-        for leg in (index.lexical, index.dense):
-            hits = leg("handbook twelve split notice", principal=reader, limit=None)
-            readers[reader.user_id, leg.__name__] = [(hit.chunk, hit.score) for hit in hits]
-    operators = {(tenant, doc_id): state for tenant, namespace in index._namespaces.items() for doc_id, state in namespace.documents.items()}
-    return readers, operators
 
 
 OPERATIONS = st.one_of(
@@ -248,12 +210,6 @@ def test_chunks_cut_elsewhere_are_one_version_in_whatever_order_they_come():
         assert seen(index) == before
     with pytest.raises(RetrievalError, match="lives with another text"):
         index.add_many(pieces[:2])
-
-
-def restarted(index):
-    with TemporaryDirectory() as folder:
-        index.save(Path(folder) / "index")
-        return Index.load(Path(folder) / "index")
 
 
 # ---- the machine -----------------------------------------------------------------------------------------------------
