@@ -5,6 +5,7 @@ Immutable: a change makes another namespace, and the index swaps the two in one 
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -53,7 +54,7 @@ class OpenShelves:
         return np.concatenate([np.zeros(0, bool), *(shelf.ticks >= stale_before for shelf in self.shelves)])
 
     def chunk(self, row: int) -> Chunk:
-        shelf = int(np.searchsorted(self.offsets, row, side="right")) - 1
+        shelf = bisect_right(self.offsets, row) - 1  # an empty shelf has the same offset as the one behind it
         return self.shelves[shelf].chunks[row - self.offsets[shelf]]
 
     def find(self, chunk_id: str) -> Chunk | None:
