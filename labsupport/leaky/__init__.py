@@ -1,11 +1,12 @@
 """Wrong designs, each with the sentence that sounds reasonable in a review. Nothing imports this but notebooks and tests.
 
-`entitlement` holds the designs that notebooks 00, 04 and 05 attack, `fusion` those of notebook 03, `freshness` those of notebook
+`chunking` holds the splitters of notebook 01, `entitlement` the designs that notebooks 00, 04 and 05 attack, `fusion` those of notebook 03, `freshness` those of notebook
 06, `assembly` those of 08. Each offers the methods of the right design, most of them built on a full `Index`, so that one line of a
 notebook swaps the wrong design for the right one.
 """
 
 from labsupport.leaky.assembly import BlackList, NaiveTemplate, SharedPrefixCache, StampFirst, ToolsFromSet, TrimmedTools
+from labsupport.leaky.chunking import BlankLines, FixedWindows, JoinedWindows, LineSections, counted_lines
 from labsupport.leaky.entitlement import (
     CountsReported,
     CutThenFilter,
@@ -24,4 +25,4 @@ from labsupport.leaky.entitlement import (
 from labsupport.leaky.freshness import AppendOnly, NewestBoost
 from labsupport.leaky.fusion import FuseThenFilter, NormaliseThenFilter, ScoresAdded, add_normalised, add_scores
 
-__all__ = ["AppendOnly", "BlackList", "CountsReported", "CutThenFilter", "ExitFilter", "ForgottenHelper", "FuseThenFilter", "NaiveTemplate", "NewestBoost", "NoFilter", "NormaliseThenFilter", "OneLegFiltered", "OverFetch", "ParentFallback", "Pool", "QuestionKeyedCache", "ScoresAdded", "SharedPrefixCache", "StampFirst", "TenantWideStatistics", "ToolsFromSet", "TrimmedTools", "WrongDesign", "add_normalised", "add_scores", "own_tenant"]
+__all__ = ["AppendOnly", "BlackList", "BlankLines", "CountsReported", "CutThenFilter", "ExitFilter", "FixedWindows", "ForgottenHelper", "FuseThenFilter", "JoinedWindows", "LineSections", "NaiveTemplate", "NewestBoost", "NoFilter", "NormaliseThenFilter", "OneLegFiltered", "OverFetch", "ParentFallback", "Pool", "QuestionKeyedCache", "ScoresAdded", "SharedPrefixCache", "StampFirst", "TenantWideStatistics", "ToolsFromSet", "TrimmedTools", "WrongDesign", "add_normalised", "add_scores", "counted_lines", "own_tenant"]
