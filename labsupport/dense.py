@@ -8,11 +8,12 @@ from labsupport.embedding import inner
 from labsupport.namespace import OpenShelves
 
 
-def scores(shelves: OpenShelves, vector: np.ndarray, *, among: np.ndarray | None, limit: int | None) -> tuple[np.ndarray, np.ndarray, int]:
+def scores(shelves: OpenShelves, vector: np.ndarray, *, among: np.ndarray | None,
+           limit: int | None) -> tuple[np.ndarray, np.ndarray, int]:
     """Rows with a positive cosine, their cosines (float64), and how many vectors were read.
 
-    `vector` is L2-normed float32 (dimensions,). `among`, ascending, restricts the reading to those rows. With a `limit`, at least the
-    best `limit` rows are returned with all ties. A score is a function of the two vectors alone, bit for bit.
+    `vector` is L2-normed float32 (dimensions,). `among`, ascending, restricts the reading to those rows. With a `limit`, at
+    least the best `limit` rows are returned with all ties. A score is a function of the two vectors alone, bit for bit.
     """
     numbers, matrices = [np.zeros(0, np.int64)], [np.zeros((0, len(vector)), np.float32)]
     floors: list[np.ndarray] = [np.zeros(0, np.float32)]

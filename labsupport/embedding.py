@@ -167,7 +167,8 @@ def embed(embedder: Embedder, texts: Sequence[str]) -> np.ndarray:
     except Exception as failure:
         raise EmbeddingFailed(f"embedder {embedder.name!r} failed: {type(failure).__name__}") from failure
     if matrix.shape != (len(texts), embedder.dimensions):
-        raise EmbeddingFailed(f"embedder {embedder.name!r} returned shape {matrix.shape}, right would be {(len(texts), embedder.dimensions)}")
+        raise EmbeddingFailed(f"embedder {embedder.name!r} returned shape {matrix.shape}, "
+                              f"right would be {(len(texts), embedder.dimensions)}")
     if not np.isfinite(matrix).all():
         raise EmbeddingFailed(f"embedder {embedder.name!r} returned a value that is not finite")
     with np.errstate(over="ignore"):

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import copy
-import hashlib
 import math
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 
 import numpy as np
 
 from labsupport import bm25, dense
 from labsupport.chunking import chunk_document
+from labsupport.delivery import Offer, plan, refuse_taken
 from labsupport.embedding import Embedder, HashEmbedder, as_embedder, embed, hash_embed
 from labsupport.errors import EmbeddingMismatch, RetrievalError
 from labsupport.fusion import reciprocal_rank_fusion
@@ -22,7 +22,7 @@ from labsupport.model import AccessLabel, Chunk, Document, Hit, Principal
 from labsupport.namespace import Namespace, OpenShelves
 from labsupport.shelf import Batch
 from labsupport.tokens import ranked_text, tokenize
-from labsupport.versions import Decision, DocumentState, bury, decide, refuse_stale
+from labsupport.versions import DocumentState, bury, refuse_stale
 
 
 class Ranking(list):
@@ -32,24 +32,6 @@ class Ranking(list):
         super().__init__(hits)
         self.postings = postings
         self.vectors = vectors
-
-
-@dataclass(frozen=True, slots=True)
-class _Offer:
-    """One version of one document with its chunks cut, on its way in."""
-
-    chunks: tuple[Chunk, ...]
-    doc_id: str
-    version: int
-    label: AccessLabel
-    label_tick: int | None
-    digest: str
-
-    @classmethod
-    def of(cls, doc_id: str, version: int, label: AccessLabel, label_tick: int | None, chunks: Sequence[Chunk], text: str | None) -> _Offer:
-        content = text if text is not None else sorted((chunk.chunk_id, chunk.heading_path, chunk.text) for chunk in chunks)
-        digest = hashlib.sha256(ascii(content).encode("ascii")).hexdigest()
-        return cls(tuple(chunks), doc_id, version, label, label_tick, digest)
 
 
 class Index:
@@ -94,18 +76,18 @@ class Index:
         contradicts what lives, is refused as `add` would refuse it; the others are stored, and then the first refusal is
         raised, so that the outcome does not depend on how a delivery was cut into batches.
         """
-        offers: list[tuple[str, _Offer]] = []
+        offers: list[tuple[str, Offer]] = []
         loose: dict[tuple[str, str, int, AccessLabel], list[Chunk]] = {}
         for item in documents_or_chunks:
             if isinstance(item, Document):
-                offers.append((item.tenant, _Offer.of(item.doc_id, item.version, item.label, None, chunk_document(item), item.text)))
+                offers.append((item.tenant, Offer.of(item.doc_id, item.version, item.label, None, chunk_document(item), item.text)))
             elif isinstance(item, Chunk):
                 loose.setdefault((item.tenant, item.doc_id, item.version, item.label), []).append(item)
             else:
                 raise TypeError(f"add_many needs documents or chunks, got {item!r}")
         for (tenant, doc_id, version, label), chunks in loose.items():
-            offers.append((tenant, _Offer.of(doc_id, version, label, None, chunks, None)))
-        by_tenant: dict[str, list[_Offer]] = {}
+            offers.append((tenant, Offer.of(doc_id, version, label, None, chunks)))
+        by_tenant: dict[str, list[Offer]] = {}
         for tenant, offer in offers:
             by_tenant.setdefault(tenant, []).append(offer)
         refusals: list[RetrievalError] = []
@@ -122,7 +104,7 @@ class Index:
         """`add` for an ingestion job, whose label has a tick of its own: a higher one moves the document to another shelf at
         once, an equal one is a no-op, a lower one is refused (`StaleLabel`). Built in notebook 06."""
         refusals: list[RetrievalError] = []
-        offer = _Offer.of(document.doc_id, document.version, document.label, label_tick, chunk_document(document), document.text)
+        offer = Offer.of(document.doc_id, document.version, document.label, label_tick, chunk_document(document), document.text)
         self._publish({document.tenant: self._swapped(document.tenant, [offer], refusals)})
         if refusals:
             raise refusals[0]
@@ -143,15 +125,15 @@ class Index:
         namespace = self._namespace(label.tenant)
         state = namespace.documents.get(doc_id, DocumentState())
         refuse_stale(doc_id, state, version)
-        self._refuse_taken(namespace, {}, doc_id, [chunk])
+        refuse_taken(namespace, doc_id, [chunk], {})
         removed = []
         if chunk_id in state.chunk_labels:
             old = namespace.chunk(state.chunk_labels[chunk_id], chunk_id)
             if version == old.version:
                 if text != old.text:
-                    raise RetrievalError(f"version {version} of {chunk_id!r} lives with another text; another text needs a higher version")
+                    raise RetrievalError(f"version {version} of {chunk_id!r} lives with another text: raise the version")
                 if label != old.label:
-                    raise RetrievalError(f"version {version} of {chunk_id!r} lives with another label; another label needs a higher version")
+                    raise RetrievalError(f"version {version} of {chunk_id!r} lives with another label: raise the version")
                 return old
             removed = [old]
         state = replace(state, highest=version, digest=None, label=None, chunk_labels={**state.chunk_labels, chunk_id: label})
@@ -166,7 +148,8 @@ class Index:
         """
         if not isinstance(doc_id, str) or not doc_id.strip():
             raise ValueError(f"doc_id must be non-blank text, got {doc_id!r}")
-        if below_version is not None and (isinstance(below_version, bool) or not isinstance(below_version, int) or below_version < 1):
+        whole = isinstance(below_version, int) and not isinstance(below_version, bool)
+        if below_version is not None and not (whole and below_version >= 1):
             raise ValueError(f"below_version must be a whole number from 1, or None for all, got {below_version!r}")
         namespace = self._namespace(self.tenant if tenant is None else tenant)
         state = bury(namespace.documents.get(doc_id, DocumentState()), below_version)
@@ -213,19 +196,23 @@ class Index:
         rows, scores, read = bm25.scores(shelves, self.tokenizer(query), k1=self.k1, b=self.b)
         rows, scores = _only(shelves.fresh(stale_before), rows, scores)
         best = shelves.best(rows, scores, limit)
-        return Ranking((Hit(chunk, score, lexical_rank=rank) for rank, (chunk, score) in enumerate(best, 1)), postings=read)
+        hits = (Hit(chunk, score, lexical_rank=rank) for rank, (chunk, score) in enumerate(best, 1))
+        return Ranking(hits, postings=read)
 
     def dense(self, query: str, *, principal: Principal, limit: int | None = 10, stale_before: int | None = None,
               collisions: bool = True) -> Ranking:
         """Cosine over the open shelves, best first, only above 0. `Hit.dense_rank` counts from 1.
 
         With an embedder that knows no meaning, a chunk that shares no word with the question is a collision: it stands in
-        this raw list, because notebook 02 teaches it, and `collisions=False` leaves it out before ranks and cuts.
+        this raw list, because notebook 02 teaches it, and `collisions=False` leaves it out before ranks and cuts. Empty for a
+        query without tokens, whatever the embedder makes of it.
         Raises `EmbeddingMismatch` where the embedder is not the one that made the vectors.
         """
         index = self.snapshot()  # a rebuild between two of these lines would put one model's question beside another's vectors
         shelves = index._open(principal, limit)
         index._refuse_mixed()
+        if not index.tokenizer(query):
+            return Ranking()  # nothing was asked: a model would still find something near it
         vector = embed(index.embedder, [query])[0]
         among, read = None, 0
         if not collisions and not index.embedder.knows_meaning:
@@ -235,7 +222,8 @@ class Index:
             among = np.flatnonzero(fresh) if among is None else among[fresh[among]]
         rows, scores, vectors = dense.scores(shelves, vector, among=among, limit=limit)
         best = shelves.best(rows, scores, limit)
-        return Ranking((Hit(chunk, score, dense_rank=rank) for rank, (chunk, score) in enumerate(best, 1)), postings=read, vectors=vectors)
+        hits = (Hit(chunk, score, dense_rank=rank) for rank, (chunk, score) in enumerate(best, 1))
+        return Ranking(hits, postings=read, vectors=vectors)
 
     def query(self, text: str, *, groups: Collection[str], k: int = 5) -> list[dict]:
         """The handbook's short form for a one-tenant index: both rankings without a cut-off, fused, as dictionaries.
@@ -317,7 +305,8 @@ class Index:
 
     def _refuse_mixed(self) -> None:
         if self._model() != self._vectors_of:
-            raise EmbeddingMismatch(f"the vectors here were made by {self._vectors_of}, the embedder is {self._model()}: rebuild(embedder) embeds all of it again")
+            raise EmbeddingMismatch(f"the vectors here were made by {self._vectors_of}, the embedder is {self._model()}: "
+                                    "rebuild(embedder) embeds all of it again")
 
     def _batch(self, chunks: Sequence[Chunk], known: Mapping[str, np.ndarray] = MappingProxyType({})) -> Batch:
         """Chunks with their words and vectors: everything that can fail happens here, before anything is stored.
@@ -328,7 +317,7 @@ class Index:
         texts = [ranked_text(chunk) for chunk in chunks]
 
         def vectors(vocabulary: Sequence[str], words: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-            if isinstance(self.embedder, HashEmbedder) and self.tokenizer is tokenize:  # the words are at hand: do not cut them twice
+            if isinstance(self.embedder, HashEmbedder) and self.tokenizer is tokenize:  # do not cut the words twice
                 return self.embedder.of_words(vocabulary, words, lengths)
             fresh = [number for number, text in enumerate(texts) if text not in known]
             embedded = embed(self.embedder, [texts[number] for number in fresh])
@@ -339,48 +328,13 @@ class Index:
 
         return Batch.of(chunks, map(self.tokenizer, texts), vectors)
 
-    def _swapped(self, tenant: str, offers: Sequence[_Offer], refusals: list[RetrievalError]) -> Namespace:
+    def _swapped(self, tenant: str, offers: Sequence[Offer], refusals: list[RetrievalError]) -> Namespace:
         """The namespace after these offers, all at one instant. Offers that are refused add to `refusals`."""
         namespace = self._namespace(tenant)
-        states: dict[str, DocumentState] = {}
-        unknown = DocumentState()
-        claimed: dict[str, str] = {}
-        arriving: dict[str, list[Chunk]] = {}
-        for offer in offers:
-            state = states.get(offer.doc_id) or namespace.documents.get(offer.doc_id, unknown)
-            try:
-                decision = decide(offer.doc_id, state, version=offer.version, digest=offer.digest, label=offer.label, label_tick=offer.label_tick)
-                if decision is Decision.NOTHING:
-                    continue
-                self._refuse_taken(namespace, claimed, offer.doc_id, offer.chunks)
-            except RetrievalError as refusal:
-                refusals.append(refusal)
-                continue
-            there = arriving[offer.doc_id] if offer.doc_id in arriving else namespace.chunks_of(offer.doc_id)
-            chunks = [replace(chunk, label=offer.label) for chunk in there] if decision is Decision.RELABEL else list(offer.chunks)
-            claimed.update((chunk.chunk_id, "") for chunk in there)
-            claimed.update((chunk.chunk_id, offer.doc_id) for chunk in chunks)
-            arriving[offer.doc_id] = chunks
-            states[offer.doc_id] = DocumentState(
-                highest=offer.version, floor=state.floor, digest=offer.digest, label=offer.label,
-                label_tick=state.label_tick if offer.label_tick is None else offer.label_tick,
-                chunk_labels={chunk.chunk_id: offer.label for chunk in chunks})
-        removed = [chunk for doc_id in arriving for chunk in namespace.chunks_of(doc_id)]
-        known = {ranked_text(chunk): namespace.vector(chunk) for chunk in removed}
-        batch = self._batch([chunk for chunks in arriving.values() for chunk in chunks], known)
-        return namespace.changed(removed=removed, batch=batch, documents=states)
-
-    @staticmethod
-    def _refuse_taken(namespace: Namespace, claimed: Mapping[str, str], doc_id: str, chunks: Sequence[Chunk]) -> None:
-        """A chunk id names one chunk of one document of a tenant; `claimed` are the ids that this delivery has given away ("": freed)."""
-        seen: set[str] = set()
-        for chunk in chunks:
-            chunk_id = chunk.chunk_id
-            if chunk_id in seen:
-                raise RetrievalError(f"chunk id {chunk_id!r} stands more than once in one version of {doc_id!r}")
-            if claimed.get(chunk_id, namespace.holder.get(chunk_id, "")) not in ("", doc_id):
-                raise RetrievalError(f"chunk id {chunk_id!r} belongs to another document of {namespace.tenant!r} than {doc_id!r}")
-            seen.add(chunk_id)
+        planned = plan(namespace, offers)
+        refusals += planned.refusals
+        known = {ranked_text(chunk): namespace.vector(chunk) for chunk in planned.leaving}
+        return namespace.changed(removed=planned.leaving, batch=self._batch(planned.arriving, known), documents=planned.documents)
 
     def _publish(self, namespaces: dict[str, Namespace]) -> None:
         """The one switch: a reader holds the map before it or the map after it."""

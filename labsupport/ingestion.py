@@ -37,9 +37,9 @@ class CorpusScope:
     def check(self, doc_id: str) -> None:
         """Raise `OutOfScope` for a document on the out-list or on neither list."""
         if doc_id in self.excluded:
-            raise OutOfScope(f"{doc_id!r} is on the out-list of the scope owned by {self.owner!r}; it is not stored, whatever its label")
+            raise OutOfScope(f"{doc_id!r} is on the out-list of the scope of {self.owner!r}; it is not stored, whatever its label")
         if doc_id not in self.included:
-            raise OutOfScope(f"{doc_id!r} is not on the in-list of the scope owned by {self.owner!r}; ask the owner before it is stored")
+            raise OutOfScope(f"{doc_id!r} is not on the in-list of the scope of {self.owner!r}; ask the owner first")
 
 
 @dataclass(frozen=True)
@@ -83,6 +83,8 @@ def ingest(engine: Index, job: IngestJob, *, fetch: Callable[..., str], scope: C
     `FetchForbidden` where the uploader may not read the source, or where it answers with nothing (an empty body is no
     page); `StaleVersion`, `StaleLabel`. Nothing is stored then. Running a job again is harmless. Built in notebook 06.
     """
+    if not isinstance(scope, CorpusScope):
+        raise TypeError(f"ingest needs a CorpusScope, what may enter the store at all; got {scope!r}")
     scope.check(job.doc_id)
     try:
         text = fetch(job.source, uploader=job.uploader)

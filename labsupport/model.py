@@ -102,11 +102,13 @@ class Document:
         _whole("version", self.version, least=1)
         _whole("updated_tick", self.updated_tick, least=0)
         object.__setattr__(self, "acl", tuple(sorted(_names("acl", self.acl))))
-        self.label  # the label's own checks: tenant, classification, barrier, an acl that names somebody
+        # The label's own checks come at the door: tenant, classification, barrier, an acl that names somebody.
+        object.__setattr__(self, "_label", AccessLabel(self.tenant, self.classification, self.barrier, frozenset(self.acl)))
 
-    @cached_property
+    @property
     def label(self) -> AccessLabel:
-        return AccessLabel(self.tenant, self.classification, self.barrier, frozenset(self.acl))
+        """What the ingestion job said of it: all that entitlement will look at."""
+        return self._label
 
 
 def _escaped(part: str) -> str:

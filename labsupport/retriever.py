@@ -97,7 +97,8 @@ class Engine(Protocol):
 
     def lexical(self, query: str, *, principal: Principal, limit: int | None, stale_before: int | None) -> list[Hit]: ...
 
-    def dense(self, query: str, *, principal: Principal, limit: int | None, stale_before: int | None, collisions: bool) -> list[Hit]: ...
+    def dense(self, query: str, *, principal: Principal, limit: int | None, stale_before: int | None,
+              collisions: bool) -> list[Hit]: ...
 
     def stale(self, *, principal: Principal, stale_before: int) -> int: ...
 
@@ -131,7 +132,8 @@ class AuthorizedRetriever:
         self.reranker = reranker
         self.audit = audit
 
-    def retrieve(self, query: str, principal: Principal, *, now_tick: int = 0, policy: RetrievalPolicy = RetrievalPolicy()) -> RetrievalResult:
+    def retrieve(self, query: str, principal: Principal, *, now_tick: int = 0,
+                 policy: RetrievalPolicy = RetrievalPolicy()) -> RetrievalResult:
         """The best readable chunks for a question, at most `policy.result_limit`, with citations.
 
         Without a reranker the fused order stands and `min_score` is not applied: sums of 1/(60+rank) are no scale of
@@ -158,7 +160,9 @@ class AuthorizedRetriever:
                 hits = reranked
         hits = hits[: policy.result_limit]
         if policy.expand_parent:
-            hits = [replace(hit, context=_parent(hit.chunk, engine.siblings(hit.chunk, principal=principal), policy.parent_max_tokens)) for hit in hits]
+            windows = [engine.siblings(hit.chunk, principal=principal) for hit in hits]
+            parents = [_parent(hit.chunk, around, policy.parent_max_tokens) for hit, around in zip(hits, windows)]
+            hits = [replace(hit, context=parent) for hit, parent in zip(hits, parents)]
         excluded = 0 if stale_before is None else engine.stale(principal=principal, stale_before=stale_before)
         result = RetrievalResult(tuple(hits), degraded, excluded, tuple(hit.chunk.citation() for hit in hits))
         if self.audit is not None:
@@ -183,7 +187,8 @@ class AuthorizedRetriever:
             return None
 
     @staticmethod
-    def _legs(engine: Engine, query: str, principal: Principal, stale_before: int | None, limit: int) -> tuple[list[list[Hit]], tuple[str, ...]]:
+    def _legs(engine: Engine, query: str, principal: Principal, stale_before: int | None,
+              limit: int) -> tuple[list[list[Hit]], tuple[str, ...]]:
         legs: list[list[Hit]] = []
         degraded: tuple[str, ...] = ()
         failures: list[Exception] = []

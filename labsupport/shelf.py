@@ -27,7 +27,8 @@ class Batch:
     vectors: np.ndarray  # float32 (chunks, dimensions)
 
     @classmethod
-    def of(cls, chunks: Sequence[Chunk], tokens: Iterable[Sequence[str]], embed_words: Callable[[Sequence[str], np.ndarray, np.ndarray], np.ndarray]) -> Batch:
+    def of(cls, chunks: Sequence[Chunk], tokens: Iterable[Sequence[str]],
+           embed_words: Callable[[Sequence[str], np.ndarray, np.ndarray], np.ndarray]) -> Batch:
         """Number the words of all chunks, then embed: `embed_words(vocabulary, words, lengths)` returns the vectors."""
         vocabulary, words, lengths = numbered(tokens)
         return cls(chunks, vocabulary, words, lengths, embed_words(vocabulary, words, lengths))
@@ -41,8 +42,10 @@ class Batch:
         for label, picked in rows.items():
             lengths = self.lengths[picked]
             # The places of the picked chunks' words: each run begins at its start and counts on.
-            places = np.repeat(starts[picked] - np.concatenate([[0], np.cumsum(lengths)[:-1]]), lengths) + np.arange(lengths.sum())
-            yield label, Batch([self.chunks[row] for row in picked], self.vocabulary, self.words[places], lengths, self.vectors[picked])
+            before = np.concatenate([[0], np.cumsum(lengths)[:-1]])
+            places = np.repeat(starts[picked] - before, lengths) + np.arange(lengths.sum())
+            chunks = [self.chunks[row] for row in picked]
+            yield label, Batch(chunks, self.vocabulary, self.words[places], lengths, self.vectors[picked])
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +112,8 @@ class Shelf:
             unseen = [name for name in used if name not in terms]
             terms.update(zip(unseen, range(len(terms), len(terms) + len(unseen))))
             term = np.fromiter(map(terms.__getitem__, used), np.int64, len(used))[word]
-            pair, count = np.unique(term * len(batch.chunks) + np.repeat(np.arange(len(batch.chunks)), batch.lengths), return_counts=True)
+            row = np.repeat(np.arange(len(batch.chunks)), batch.lengths)
+            pair, count = np.unique(term * len(batch.chunks) + row, return_counts=True)
             term, row = np.divmod(pair, len(batch.chunks))
             added = np.stack([row + len(chunks), count, batch.lengths[row]]).astype(np.int32)
             ends = np.full(len(terms), old.shape[1])  # rows that arrive stand behind the rows of their term that were there
@@ -118,10 +122,11 @@ class Shelf:
             sizes = np.bincount(term, minlength=len(terms)) + np.pad(sizes, (0, len(terms) - len(sizes)))
             chunks += tuple(batch.chunks)
             lengths = np.concatenate([lengths, batch.lengths.astype(np.int32)])
-            ticks = np.concatenate([ticks, np.fromiter((chunk.updated_tick for chunk in batch.chunks), np.int64, len(batch.chunks))])
+            ticks = np.concatenate([ticks, np.array([chunk.updated_tick for chunk in batch.chunks], np.int64)])
             vectors = np.concatenate([vectors, batch.vectors])
 
         if not sizes.all():  # a word that only a departed chunk held leaves with it
             terms = {word: place for place, word in enumerate(word for word, term in terms.items() if sizes[term])}
             sizes = sizes[sizes > 0]
-        return Shelf(self.label, chunks, terms, [0, *np.cumsum(sizes).tolist()], np.ascontiguousarray(postings), lengths, ticks, vectors)
+        starts = [0, *np.cumsum(sizes).tolist()]
+        return Shelf(self.label, chunks, terms, starts, np.ascontiguousarray(postings), lengths, ticks, vectors)

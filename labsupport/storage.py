@@ -113,7 +113,8 @@ def load(kind: type[Index], path, *, embedder: Embedder | Callable, tokenizer: C
         for chunk in chunks:
             held.setdefault(chunk.doc_id, {})[chunk.chunk_id] = chunk.label
         documents = {
-            doc_id: DocumentState(**state | {"label": state["label"] and _label(state["label"]), "chunk_labels": held.get(doc_id, {})})
+            doc_id: DocumentState(**state | {"label": state["label"] and _label(state["label"]),
+                                             "chunk_labels": held.get(doc_id, {})})
             for doc_id, state in packed["documents"].items()}
         namespace = Namespace(packed["tenant"], index.embedder.dimensions).changed(removed=(), batch=batch, documents=documents)
         generations = {_label(label): number for label, number in packed["generations"]}

@@ -66,7 +66,7 @@ def decide(doc_id: str, state: DocumentState, *, version: int, digest: str, labe
     if label_tick is not None and label_tick > state.label_tick:
         return Decision.RELABEL
     if label != state.label:
-        raise RetrievalError(f"version {version} of {doc_id!r} lives with another label; to change it, ingest with a higher label_tick")
+        raise RetrievalError(f"version {version} of {doc_id!r} lives with another label: ingest it with a higher label_tick")
     return Decision.NOTHING
 
 

@@ -34,8 +34,8 @@ principals = st.builds(
 @st.composite
 def documents(draw, doc_ids=tuple(f"d{n}" for n in range(8))):
     label = draw(labels())
-    return Document(draw(st.sampled_from(doc_ids)), label.tenant, "a title", draw(texts), label.classification, label.barrier, label.acl,
-                    draw(st.integers(1, 3)), draw(st.integers(0, 9)))
+    doc_id, text, version, tick = draw(st.sampled_from(doc_ids)), draw(texts), draw(st.integers(1, 3)), draw(st.integers(0, 9))
+    return Document(doc_id, label.tenant, "a title", text, label.classification, label.barrier, label.acl, version, tick)
 
 
 queries = st.lists(st.one_of(words, st.sampled_from(("unseen", "???", "late"))), min_size=1, max_size=4).map(" ".join)

@@ -40,7 +40,7 @@ numbers = st.floats(-8, 8, width=32).map(float)
 vectors = arrays(np.float64, 5, elements=numbers)
 
 
-def ranked(index: Index, query: str = "?", **options) -> list[tuple[str, float]]:
+def ranked(index: Index, query: str = "asked", **options) -> list[tuple[str, float]]:
     return scored(index.dense(query, principal=READER, **{"limit": None, **options}))
 
 
@@ -49,9 +49,9 @@ def bits(ranking) -> list[tuple[str, bytes]]:
 
 
 def table(rows, question, **options) -> tuple[Table, list[str]]:
-    """An embedder that knows the given rows by the texts t0, t1, … and the question `?`."""
+    """An embedder that knows the given rows by the texts t0, t1, … and the question `asked`."""
     names = [f"t{place}" for place in range(len(rows))]
-    return Table({**dict(zip(names, rows, strict=True)), "?": question}, **options), names
+    return Table({**dict(zip(names, rows, strict=True)), "asked": question}, **options), names
 
 
 # --- properties -----------------------------------------------------------------------------------------------------
@@ -64,7 +64,7 @@ def test_the_top_is_that_of_exact_arithmetic(rows, question, limit, shelves):
     embedder, names = table(rows, question)
     labels = [replace(OPEN, acl=frozenset({EVERYONE, f"g{n}"})) for n in range(shelves)]
     index = indexed([chunk(name, name, labels[place % shelves]) for place, name in enumerate(names)], embedder=embedder)
-    stored, (asked,) = embed(embedder, names), embed(embedder, ["?"])
+    stored, (asked,) = embed(embedder, names), embed(embedder, ["asked"])
     exact = {name: sum(Fraction(float(a)) * Fraction(float(b)) for a, b in zip(row, asked)) for name, row in zip(names, stored)}
     everything, top = ranked(index), ranked(index, limit=limit)
     assert bits(top) == bits(everything[:limit]), "the product that preselects lost one of the best"
@@ -129,7 +129,7 @@ def test_with_hashes_a_collision_is_no_match(corpus, query, dimensions):
 def test_only_the_direction_of_a_vector_counts(rows, power):
     """Unnormalised vectors, tiny and huge ones too: times a power of two, the same bits are stored."""
     plain, scaled = table(rows[1:], rows[0])[0], table(np.ldexp(rows, power)[1:], np.ldexp(rows, power)[0])[0]
-    names = ["t0", "t1", "t2", "?"]
+    names = ["t0", "t1", "t2", "asked"]
     ours = embed(plain, names)
     # A row of length 1 is kept as it comes.
     assume(all(abs(math.hypot(*row) - 1) > 1e-5 for row in (*rows.tolist(), *np.ldexp(rows, power).tolist())))
@@ -233,7 +233,7 @@ def test_a_failed_embedding_repeats_no_text():
 def test_an_embedder_keeps_its_own_numbers():
     """What it returned may be its cache: normalising must not write into it."""
     kept = np.array([[3.0, 4.0]])
-    embedder = Table({"?": [1.0, 0.0]})
+    embedder = Table({"asked": [1.0, 0.0]})
     embedder.__class__ = type("Caching", (Table,), {"__call__": lambda self, texts: kept})
     assert np.array_equal(embed(embedder, ["x"]), np.float32([[0.6, 0.8]]))
     assert np.array_equal(kept, [[3.0, 4.0]])
@@ -250,7 +250,7 @@ def test_zero_and_broken_vectors_never_win():
         embedder.vectors["bad"] = np.array([value, 1.0])
         with pytest.raises(EmbeddingFailed, match="not finite"):
             index.add_many([chunk("bad", "bad")])
-    embedder.vectors["?"] = np.zeros(2)
+    embedder.vectors["asked"] = np.zeros(2)
     assert ranked(index) == [], "a question that is like nothing finds nothing"
 
 
@@ -320,9 +320,9 @@ def test_cosine_refuses_what_has_no_angle(a, b):
 
 def test_two_models_of_one_size_never_mix():
     """Same dimensions, another name: every door refuses, and nothing changes."""
-    index = indexed(["acme wire", "acme fee"], embedder=Table({"acme wire": [1, 0], "acme fee": [0, 1], "?": [1, 1]}, name="one"))
+    index = indexed(["acme wire", "acme fee"], embedder=Table({"acme wire": [1, 0], "acme fee": [0, 1], "asked": [1, 1]}, name="one"))
     before = ranked(index)
-    right, index.embedder = index.embedder, Table({"?": [1, 1]}, name="two")
+    right, index.embedder = index.embedder, Table({"asked": [1, 1]}, name="two")
     for call in (
         lambda: ranked(index),
         lambda: index.add_many([chunk("new", "acme")]),
@@ -398,4 +398,11 @@ def test_a_snapshot_outlives_a_rebuild():
 @given(st.lists(texts, max_size=8), st.lists(texts, max_size=8), questions)
 def test_the_vectors_read_are_those_of_the_open_shelves(corpus, hidden, query):
     index = indexed([*numbered(corpus), *numbered(hidden, CLOSED, first="x")])
-    assert index.dense(query, principal=READER, limit=1).vectors == len(corpus)
+    assert index.dense(query, principal=READER, limit=1).vectors == (len(corpus) if tokenize(query) else 0)
+
+
+@pytest.mark.parametrize("nothing", ["???", "  ", "-"])
+def test_a_question_without_a_token_finds_nothing_whatever_the_embedder_makes_of_it(nothing):
+    index = indexed(["acme wire"], embedder=Table({"acme wire": [1, 0], nothing: [1, 0]}))
+    assert index.dense(nothing, principal=READER) == []
+    assert index.dense(nothing, principal=READER).vectors == 0

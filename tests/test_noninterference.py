@@ -7,6 +7,7 @@ another order; then every observable is compared bit for bit, errors included. O
 from __future__ import annotations
 
 import struct
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -70,16 +71,15 @@ def filled(bank: list[Document]) -> Index:
 
 
 def apart(bank: list[Document], principal: Principal) -> tuple[list[Document], list[Document]]:
-    """What the principal may read, and the rest under ids of its own: a document's identity is not shared across the wall."""
+    """What the principal may read, and the rest under ids of its own: an identity is not shared across the wall."""
     open_ = [document for document in bank if can_read(principal, document.label)]
-    closed = [Document(f"x-{document.doc_id}", document.tenant, document.title, document.text, document.classification, document.barrier,
-                       document.acl, document.version, document.updated_tick)
-              for document in bank if not can_read(principal, document.label)]
+    closed = [replace(document, doc_id=f"x-{document.doc_id}") for document in bank if not can_read(principal, document.label)]
     return open_, closed
 
 
 @settings(max_examples=120, deadline=None)
-@given(st.lists(documents(), max_size=10), principals, queries, st.randoms(use_true_random=False), st.lists(texts, min_size=1, max_size=3))
+@given(st.lists(documents(), max_size=10), principals, queries, st.randoms(use_true_random=False),
+       st.lists(texts, min_size=1, max_size=3))
 def test_nothing_that_is_closed_can_be_observed(bank, principal, query, random, edits):
     open_, closed = apart(bank, principal)
     alone = filled(open_)
@@ -93,7 +93,7 @@ def test_nothing_that_is_closed_can_be_observed(bank, principal, query, random, 
 
     for document, text in zip(closed, edits * len(closed)):
         try:
-            beside.add(Document(document.doc_id, document.tenant, "t", text, document.classification, document.barrier, document.acl, 9, 9))
+            beside.add(replace(document, text=text, version=9, updated_tick=9))
         except ValueError:
             pass
     assert observed(beside, principal, query, ids) == expected
@@ -149,7 +149,8 @@ def test_the_wall_between_tenants_stands_when_the_label_check_says_yes_to_all(mo
     import labsupport.namespace
 
     monkeypatch.setattr(labsupport.namespace, "can_read", lambda principal, label: True)
-    index = filled([Document("a", "wholesale", "t", "acme wire fee"), Document("a", "retail", "t", "acme wire fee owed", "restricted")])
+    index = filled([Document("a", "wholesale", "t", "acme wire fee"),
+                    Document("a", "retail", "t", "acme wire fee owed", "restricted")])
     for tenant, size in (("wholesale", 3), ("retail", 4)):
         hits = AuthorizedRetriever(index).retrieve("acme", Principal("u", tenant)).hits
         assert [len(hit.chunk.text.split()) for hit in hits] == [size]

@@ -30,7 +30,8 @@ class WrongDesign(Index):
     def snapshot(self) -> Index:
         return self
 
-    def retrieve(self, query: str, principal: Principal, *, now_tick: int = 0, policy: RetrievalPolicy = RetrievalPolicy()) -> RetrievalResult:
+    def retrieve(self, query: str, principal: Principal, *, now_tick: int = 0,
+                 policy: RetrievalPolicy = RetrievalPolicy()) -> RetrievalResult:
         return AuthorizedRetriever(self).retrieve(query, principal, now_tick=now_tick, policy=policy)
 
     def _open(self, principal: Principal, limit: int | None = None) -> OpenShelves:
@@ -112,7 +113,8 @@ class ExitFilter(NoFilter):
 
     sentence = "Whatever goes wrong inside, the last gate catches it: defence in depth."
 
-    def retrieve(self, query: str, principal: Principal, *, now_tick: int = 0, policy: RetrievalPolicy = RetrievalPolicy()) -> RetrievalResult:
+    def retrieve(self, query: str, principal: Principal, *, now_tick: int = 0,
+                 policy: RetrievalPolicy = RetrievalPolicy()) -> RetrievalResult:
         result = super().retrieve(query, principal, now_tick=now_tick, policy=policy)
         hits = tuple(hit for hit in result.hits if can_read(principal, hit.chunk.label))
         return replace(result, hits=hits, citations=tuple(hit.chunk.citation() for hit in hits))
@@ -140,7 +142,8 @@ class CountsReported(CutThenFilter):
 
     sentence = "Numbers are not content, and support needs them to explain an empty answer."
 
-    def retrieve(self, query: str, principal: Principal, *, now_tick: int = 0, policy: RetrievalPolicy = RetrievalPolicy()) -> RetrievalResult:
+    def retrieve(self, query: str, principal: Principal, *, now_tick: int = 0,
+                 policy: RetrievalPolicy = RetrievalPolicy()) -> RetrievalResult:
         result = super().retrieve(query, principal, now_tick=now_tick, policy=policy)
         candidates = {hit.chunk_id: hit.chunk for leg in (NoFilter.lexical, NoFilter.dense)
                       for hit in leg(NoFilter(self.index), query, principal=principal, limit=policy.candidate_limit)}
@@ -164,9 +167,10 @@ class Pool(WrongDesign):
 
     def _open(self, principal: Principal, limit: int | None = None) -> OpenShelves:
         super()._open(principal, limit)
-        labels = [(label, namespace) for namespace in self._namespaces.values() for label in namespace.shelves
-                  if (not self.tenant_check or label.tenant == principal.tenant) and (not self.label_check or self._label_allows(principal, label))]
-        return OpenShelves(tuple(namespace.shelves[label] for label, namespace in sorted(labels, key=lambda pair: pair[0].sort_key)))
+        shelves = [shelf for namespace in self._namespaces.values() for shelf in namespace.shelves.values()
+                   if (not self.tenant_check or shelf.label.tenant == principal.tenant)
+                   and (not self.label_check or self._label_allows(principal, shelf.label))]
+        return OpenShelves(tuple(sorted(shelves, key=lambda shelf: shelf.label.sort_key)))
 
     @staticmethod
     def _label_allows(principal: Principal, label: AccessLabel) -> bool:
@@ -187,7 +191,8 @@ class ParentFallback(Pool):
     def __init__(self, index: Index):
         super().__init__(index, tenant_check=True)
 
-    def retrieve(self, query: str, principal: Principal, *, now_tick: int = 0, policy: RetrievalPolicy = RetrievalPolicy()) -> RetrievalResult:
+    def retrieve(self, query: str, principal: Principal, *, now_tick: int = 0,
+                 policy: RetrievalPolicy = RetrievalPolicy()) -> RetrievalResult:
         result = super().retrieve(query, principal, now_tick=now_tick, policy=policy)
         store = [shelf for namespace in self._namespaces.values() for shelf in namespace.shelves.values()]
         store.sort(key=lambda shelf: shelf.label.sort_key)
@@ -205,7 +210,8 @@ class ForgottenHelper(Pool):
 
     sentence = "We put the check in a helper and gave the helper a test."
 
-    def retrieve(self, query: str, principal: Principal, *, now_tick: int = 0, policy: RetrievalPolicy = RetrievalPolicy()) -> RetrievalResult:
+    def retrieve(self, query: str, principal: Principal, *, now_tick: int = 0,
+                 policy: RetrievalPolicy = RetrievalPolicy()) -> RetrievalResult:
         result = super().retrieve(query, principal, now_tick=now_tick, policy=policy)
         hits = tuple(own_tenant(result.hits, principal))
         return replace(result, hits=hits, citations=tuple(hit.chunk.citation() for hit in hits))
@@ -220,7 +226,8 @@ class QuestionKeyedCache:
         self.retriever = AuthorizedRetriever(index)
         self.kept: dict[str, RetrievalResult] = {}
 
-    def retrieve(self, query: str, principal: Principal, *, now_tick: int = 0, policy: RetrievalPolicy = RetrievalPolicy()) -> RetrievalResult:
+    def retrieve(self, query: str, principal: Principal, *, now_tick: int = 0,
+                 policy: RetrievalPolicy = RetrievalPolicy()) -> RetrievalResult:
         if query not in self.kept:
             self.kept[query] = self.retriever.retrieve(query, principal, now_tick=now_tick, policy=policy)
         return self.kept[query]

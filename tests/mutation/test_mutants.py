@@ -38,8 +38,8 @@ def mutated(tmp_path: Path, changes: list[list[str]]) -> Path:
 
 
 def outcome(copy: Path, *args: str) -> tuple[int, str]:
-    run = subprocess.run([sys.executable, "-m", "pytest", "-n0", "-q", "-x", "-p", "no:cacheprovider", "-m", "not browser and not mutants", *args],
-                         cwd=copy, env=os.environ | {"PYTHONPATH": str(copy)}, capture_output=True, text=True)
+    command = [sys.executable, "-m", "pytest", "-n0", "-q", "-x", "-p", "no:cacheprovider", "-m", "not browser and not mutants"]
+    run = subprocess.run([*command, *args], cwd=copy, env=os.environ | {"PYTHONPATH": str(copy)}, capture_output=True, text=True)
     return run.returncode, run.stdout[-2000:]
 
 
