@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from importlib.util import find_spec
 
 from labsupport.entitlement import can_read
 from labsupport.leaky import NoFilter
@@ -55,7 +56,7 @@ LEAK = LeakLine(
     notebook="00",
     name="no filter",
     sounded_reasonable=NoFilter.sentence,
-    observed="the text of two closed pay pages, first in the list, with 200 OK",
+    observed="two sections of a closed pay page, first in the list, with 200 OK",
     closed_by="entitlement before ranking: a search opens only the shelves that the reader may read",
 )
 
