@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from importlib.util import find_spec
 
 from labsupport.entitlement import can_read
 from labsupport.leaky import NoFilter
