@@ -1,7 +1,7 @@
 """Wrong designs, each with the sentence that sounds reasonable in a review. Nothing imports this but notebooks and tests.
 
 `chunking` holds the splitters of notebook 01, `entitlement` the designs that notebooks 00, 04 and 05 attack, `fusion` those of notebook 03, `freshness` those of notebook
-06, `assembly` those of 08. Each offers the methods of the right design, most of them built on a full `Index`, so that one line of a
+06, `grounding` those of 07, `assembly` those of 08. Each offers the methods of the right design, most of them built on a full `Index`, so that one line of a
 notebook swaps the wrong design for the right one.
 """
 
@@ -24,5 +24,6 @@ from labsupport.leaky.entitlement import (
 )
 from labsupport.leaky.freshness import AppendOnly, NewestBoost
 from labsupport.leaky.fusion import FuseThenFilter, NormaliseThenFilter, ScoresAdded, add_normalised, add_scores
+from labsupport.leaky.grounding import WholeStoreCheck, overlap_check
 
-__all__ = ["AppendOnly", "BlackList", "BlankLines", "CountsReported", "CutThenFilter", "ExitFilter", "FixedWindows", "ForgottenHelper", "FuseThenFilter", "JoinedWindows", "LineSections", "NaiveTemplate", "NewestBoost", "NoFilter", "NormaliseThenFilter", "OneLegFiltered", "OverFetch", "ParentFallback", "Pool", "QuestionKeyedCache", "ScoresAdded", "SharedPrefixCache", "StampFirst", "TenantWideStatistics", "ToolsFromSet", "TrimmedTools", "WrongDesign", "add_normalised", "add_scores", "counted_lines", "own_tenant"]
+__all__ = ["AppendOnly", "BlackList", "BlankLines", "CountsReported", "CutThenFilter", "ExitFilter", "FixedWindows", "ForgottenHelper", "FuseThenFilter", "JoinedWindows", "LineSections", "NaiveTemplate", "NewestBoost", "NoFilter", "NormaliseThenFilter", "OneLegFiltered", "OverFetch", "ParentFallback", "Pool", "QuestionKeyedCache", "ScoresAdded", "SharedPrefixCache", "StampFirst", "TenantWideStatistics", "ToolsFromSet", "TrimmedTools", "WholeStoreCheck", "WrongDesign", "add_normalised", "add_scores", "counted_lines", "overlap_check", "own_tenant"]
