@@ -89,6 +89,26 @@ def at_line(act, place, do):
     assert done
 
 
+def looks_at(act, index):
+    """What is seen at every line that `act` runs in these rooms, loops and all, whenever the index holds other things."""
+    held, looks = None, []
+
+    def each(frame, event, _):
+        nonlocal held
+        holds = [id(value) for value in vars(index).values()]
+        if holds != held:
+            held = holds
+            looks.append(seen(index))
+        return each
+
+    sys.settrace(lambda frame, event, _: each if frame.f_code.co_filename in ROOMS else None)
+    try:
+        act()
+    finally:
+        sys.settrace(None)
+    return looks
+
+
 def other_model(texts):
     return np.stack([hash_embed(text, 7) for text in texts])
 
@@ -120,6 +140,8 @@ def test_a_swap_that_dies_at_any_line_leaves_one_version_whole(change):
     lines = lines_of(lambda: change(index))
     after = seen(index)
     assert readable(index) != before[0] and len(lines) > 20
+    index = pages_of_two_tenants()
+    assert looks_at(lambda: change(index), index) == [before, after], "there is one switch"
     ends = []
     for place in lines:
         index = pages_of_two_tenants()
