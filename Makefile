@@ -13,8 +13,8 @@ help:  ## this list
 lab: env  ## open JupyterLab on notebook 00, in your working copy my-lab/
 	@$(PY) -m labsupport.lesson.launch $(ARGS)
 
-demo: env  ## open JupyterLab on notebook 12, the leak gallery, for a room
-	@$(PY) -m labsupport.lesson.launch 12 $(ARGS)
+demo: env  ## open JupyterLab on notebook 05, the two worlds, for a room
+	@$(PY) -m labsupport.lesson.launch 05 $(ARGS)
 
 test: env  ## run the whole suite: the tests, and every notebook in a fresh kernel, its outputs compared
 	@$(PY) -m pytest --nbval $(ARGS)
