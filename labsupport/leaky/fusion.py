@@ -21,11 +21,12 @@ def add_scores(rankings: Sequence[Sequence[Hit]], *, limit: int | None = 10) -> 
 
 
 def add_normalised(rankings: Sequence[Sequence[Hit]], *, limit: int | None = 10) -> list[Hit]:
-    """Brings each ranking to the range from 0, its worst score, to 1, its best, then adds: two ends decide about all the rest. Notebook 03."""
-    return _added(rankings, [_from_0_to_1(ranking) for ranking in rankings], limit)
+    """Brings each ranking to the range from 0 to 1, then adds: its two ends decide about all the rest. Notebook 03."""
+    return _added(rankings, [normalised(ranking) for ranking in rankings], limit)
 
 
-def _from_0_to_1(ranking: Sequence[Hit]) -> dict[str, float]:
+def normalised(ranking: Sequence[Hit]) -> dict[str, float]:
+    """Each score of one ranking as its share of the way from the worst (0) to the best (1)."""
     scores = {hit.chunk_id: hit.score for hit in ranking}
     worst, best = min(scores.values(), default=0.0), max(scores.values(), default=0.0)
     return {chunk_id: (score - worst) / (best - worst) if best > worst else 1.0 for chunk_id, score in scores.items()}
@@ -36,9 +37,11 @@ def _added(rankings: Sequence[Sequence[Hit]], shares: Sequence[dict[str, float]]
     for ranking in rankings:
         for hit in ranking:
             seen = hits.get(hit.chunk_id, hit)
-            hits[hit.chunk_id] = replace(seen, lexical_rank=seen.lexical_rank or hit.lexical_rank, dense_rank=seen.dense_rank or hit.dense_rank)
+            ranks = {leg: getattr(seen, leg) or getattr(hit, leg) for leg in ("lexical_rank", "dense_rank")}
+            hits[hit.chunk_id] = replace(seen, **ranks)
     sums = {chunk_id: sum(share.get(chunk_id, 0.0) for share in shares) for chunk_id in hits}
-    return [replace(hits[chunk_id], score=sums[chunk_id]) for chunk_id in sorted(sums, key=lambda chunk_id: (-sums[chunk_id], chunk_id))][:limit]
+    order = sorted(sums, key=lambda chunk_id: (-sums[chunk_id], chunk_id))[:limit]
+    return [replace(hits[chunk_id], score=sums[chunk_id]) for chunk_id in order]
 
 
 class FuseThenFilter(WrongDesign):
@@ -55,7 +58,8 @@ class FuseThenFilter(WrongDesign):
         super().__init__(index)
         self.dense_times = dense_times
 
-    def retrieve(self, query: str, principal: Principal, *, now_tick: int = 0, policy: RetrievalPolicy = RetrievalPolicy()) -> RetrievalResult:
+    def retrieve(self, query: str, principal: Principal, *, now_tick: int = 0,
+                 policy: RetrievalPolicy = RetrievalPolicy()) -> RetrievalResult:
         query = check_query(query)
         limit = self._leg_limit(policy)
         lexical = self.lexical(query, principal=principal, limit=limit)
@@ -77,7 +81,7 @@ class NormaliseThenFilter(FuseThenFilter):
 
 
 class ScoresAdded(FuseThenFilter):
-    """Opens what the reader may read and nothing else, cuts as it should, and adds BM25 to cosine. No leak, a failure. Notebook 03."""
+    """Opens what the reader may read and nothing else, and adds BM25 to cosine: a failure and no leak. Notebook 03."""
 
     sentence = "Both numbers say how well a page fits, so we add them."
     fuse = staticmethod(add_scores)
