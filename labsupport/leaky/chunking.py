@@ -1,4 +1,4 @@
-"""Splitters whose chunks cannot be quoted: torn tables, spans and lines that open elsewhere, ids that move. Attacked in notebook 01."""
+"""Splitters whose chunks cannot be quoted: torn tables, spans and lines that open elsewhere, ids that move. Notebook 01."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from markdown_it import MarkdownIt
 
 from labsupport.chunking import chunk_document
 from labsupport.index import Index
-from labsupport.leaky.chunking import BlankLines, FixedWindows, LineSections
+from labsupport.leaky.chunking import BlankLines, FixedWindows
 from labsupport.lesson.checks import Endless, Exercise, Failed, Verdict, right, wrong
 from labsupport.lesson.figures import LINES, MARKERS, PALETTE, new_figure
 from labsupport.lesson.hits import first_words
