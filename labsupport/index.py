@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from labsupport import bm25, dense
+from labsupport import bm25, dense, storage
 from labsupport.chunking import chunk_document
 from labsupport.delivery import Offer, plan, refuse_taken
 from labsupport.embedding import Embedder, HashEmbedder, as_embedder, embed, hash_embed
@@ -276,16 +276,16 @@ class Index:
 
     def save(self, path) -> None:
         """Write all of it to one file, whole or not at all. Tombstones keep floors and no text. Built in notebook 06."""
-        from labsupport.storage import save
-
-        save(self, path)
+        saved = storage.Saved(self.tenant, self.k1, self.b, self._namespaces)
+        storage.save(path, saved, model=self._vectors_of, tokenizer=self.tokenizer)
 
     @classmethod
     def load(cls, path, *, embedder: Embedder | Callable = hash_embed, tokenizer: Callable[[str], list[str]] = tokenize) -> Index:
         """Read what `save` wrote. Raises `SavedIndexError` for a damaged file, `EmbeddingMismatch` for another model."""
-        from labsupport.storage import load
-
-        return load(cls, path, embedder=embedder, tokenizer=tokenizer)
+        saved = storage.load(path, embedder=as_embedder(embedder), tokenizer=tokenizer)
+        index = cls(tenant=saved.tenant, embedder=embedder, tokenizer=tokenizer, k1=saved.k1, b=saved.b)
+        index._publish(saved.namespaces)
+        return index
 
     # ---- inside ------------------------------------------------------------------------------------------------------
 

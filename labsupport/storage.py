@@ -6,9 +6,8 @@ import hashlib
 import json
 import os
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,9 +19,6 @@ from labsupport.namespace import Namespace
 from labsupport.shelf import Batch
 from labsupport.tokens import ranked_text
 from labsupport.versions import DocumentState
-
-if TYPE_CHECKING:
-    from labsupport.index import Index
 
 _MAGIC = b"labsupport index 1\n"
 
@@ -48,10 +44,20 @@ A paragraph that is long enough to be cut into windows: """ + " ".join(f"word-{n
 """A text on which two chunkers, or two tokenizers, that differ are likely to differ. What they make of it stands in the file."""
 
 
-def save(index: Index, path) -> None:
+@dataclass(frozen=True)
+class Saved:
+    """What a file holds: the settings of an index, and its namespaces by tenant."""
+
+    tenant: str
+    k1: float
+    b: float
+    namespaces: dict[str, Namespace]
+
+
+def save(path, saved: Saved, *, model: tuple[str, int], tokenizer: Callable[[str], list[str]]) -> None:
     """Write settings, floors, chunks and vectors. A dead document leaves its floor in the file, and nothing of its text."""
     namespaces, vectors = [], []
-    for tenant, namespace in sorted(index._namespaces.items()):
+    for tenant, namespace in sorted(saved.namespaces.items()):
         chunks = [chunk for shelf in namespace.shelves.values() for chunk in shelf.chunks]
         chunks.sort(key=lambda chunk: chunk.chunk_id)
         vectors += [namespace.vector(chunk) for chunk in chunks]
@@ -65,8 +71,8 @@ def save(index: Index, path) -> None:
             "chunks": [[chunk.chunk_id, chunk.doc_id, chunk.version, chunk.text, chunk.heading_path, chunk.start_char,
                         chunk.end_char, _packed(chunk.label), chunk.updated_tick] for chunk in chunks],
         })
-    settings = {"tenant": index.tenant, "model": list(index._vectors_of), "tokenizer": _name(index.tokenizer),
-                "cut": _cut(index.tokenizer), "k1": index.k1, "b": index.b}
+    settings = {"tenant": saved.tenant, "model": list(model), "tokenizer": _name(tokenizer), "cut": _cut(tokenizer),
+                "k1": saved.k1, "b": saved.b}
     manifest = json.dumps({"settings": settings, "namespaces": namespaces}, sort_keys=True).encode("ascii")
     matrix = np.stack(vectors).astype("<f4").tobytes() if vectors else b""
     body = len(manifest).to_bytes(8, "big") + manifest + matrix
@@ -82,27 +88,26 @@ def save(index: Index, path) -> None:
         beside.unlink(missing_ok=True)  # after a failure: a half-written copy would outlive the tombstones to come
 
 
-def load(kind: type[Index], path, *, embedder: Embedder | Callable, tokenizer: Callable[[str], list[str]]) -> Index:
+def load(path, *, embedder: Embedder, tokenizer: Callable[[str], list[str]]) -> Saved:
     """Read a saved index whole, or raise and return nothing."""
-    name, saved = Path(path).name, Path(path).read_bytes()
+    name, content = Path(path).name, Path(path).read_bytes()
     head = len(_MAGIC) + 32
-    if not saved.startswith(_MAGIC):
+    if not content.startswith(_MAGIC):
         raise SavedIndexError(f"{name!r} is not an index that labsupport saved")
-    if hashlib.sha256(saved[head:]).digest() != saved[len(_MAGIC):head]:
+    if hashlib.sha256(content[head:]).digest() != content[len(_MAGIC):head]:
         raise SavedIndexError(f"{name!r} is cut off or damaged: its checksum does not match. Save it again from its source")
-    cut = head + 8 + int.from_bytes(saved[head:head + 8], "big")
-    manifest = json.loads(saved[head + 8:cut])
-    settings = manifest["settings"]
-    index = kind(tenant=settings["tenant"], embedder=embedder, tokenizer=tokenizer, k1=settings["k1"], b=settings["b"])
-    if list(index._vectors_of) != settings["model"]:
-        raise EmbeddingMismatch(f"{name!r} was made by {settings['model']}, the embedder is {list(index._vectors_of)}: "
+    cut = head + 8 + int.from_bytes(content[head:head + 8], "big")
+    manifest = json.loads(content[head + 8:cut])
+    settings, model = manifest["settings"], [embedder.name, embedder.dimensions]
+    if model != settings["model"]:
+        raise EmbeddingMismatch(f"{name!r} was made by {settings['model']}, the embedder is {model}: "
                                 "load it with its own model, then rebuild(embedder)")
     if _name(tokenizer) != settings["tokenizer"]:
         raise SavedIndexError(f"{name!r} was made with the tokenizer {settings['tokenizer']!r}, got {_name(tokenizer)!r}")
     if _cut(tokenizer) != settings["cut"]:
         raise SavedIndexError(f"{name!r} was made by a chunker or a tokenizer that cuts differently: ingest its documents again")
-    vectors = np.frombuffer(saved[cut:], "<f4").astype(np.float32).reshape(-1, index.embedder.dimensions)
-    first = 0
+    vectors = np.frombuffer(content[cut:], "<f4").astype(np.float32).reshape(-1, embedder.dimensions)
+    namespaces, first = {}, 0
     for packed in manifest["namespaces"]:
         chunks = [Chunk(chunk_id, doc_id, version, text, tuple(headings), start, end, _label(label), tick)
                   for chunk_id, doc_id, version, text, headings, start, end, label, tick in packed["chunks"]]
@@ -116,10 +121,10 @@ def load(kind: type[Index], path, *, embedder: Embedder | Callable, tokenizer: C
             doc_id: DocumentState(**state | {"label": state["label"] and _label(state["label"]),
                                              "chunk_labels": held.get(doc_id, {})})
             for doc_id, state in packed["documents"].items()}
-        namespace = Namespace(packed["tenant"], index.embedder.dimensions).changed(removed=(), batch=batch, documents=documents)
+        namespace = Namespace(packed["tenant"], embedder.dimensions).changed(removed=(), batch=batch, documents=documents)
         generations = {_label(label): number for label, number in packed["generations"]}
-        index._publish({packed["tenant"]: replace(namespace, generations=generations)})
-    return index
+        namespaces[packed["tenant"]] = replace(namespace, generations=generations)
+    return Saved(settings["tenant"], settings["k1"], settings["b"], namespaces)
 
 
 def _packed(label: AccessLabel) -> list:
