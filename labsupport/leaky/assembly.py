@@ -62,12 +62,12 @@ class ToolsFromSet(WrongAssembly):
 
 
 class TrimmedTools(WrongAssembly):
-    """Sends only the tools that share a word with the question. Notebook 08."""
+    """Sends only the tools that share a word of four letters or more with the question. Notebook 08."""
 
     sentence = "Why pay for tools that this question does not need?"
 
     def __call__(self, *, tool_schemas: Sequence[Mapping], question: str, **inputs) -> AssembledContext:
-        asked = set(tokenize(question))
+        asked = {word for word in tokenize(question) if len(word) > 3}
         needed = [tool for tool in tool_schemas if asked & set(tokenize(tool["description"]))]
         return assemble_context(tool_schemas=needed, question=question, **inputs)
 
