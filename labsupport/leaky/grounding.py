@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 
 from labsupport.grounding import Claim, GroundingReport, Verdict, check_grounding, is_content
 from labsupport.leaky.entitlement import WrongDesign
@@ -25,9 +26,10 @@ def overlap_check(claims: Iterable[str], hits: Sequence[Hit], *, min_overlap: fl
     """
     verdicts = []
     for claim in claims:
-        overlap, chunk = max(((word_overlap(claim, hit.chunk), hit.chunk) for hit in hits), key=lambda found: found[0], default=(0.0, None))
-        if chunk and overlap >= min_overlap:
-            verdicts.append(Verdict(Claim(claim), "supported", overlap, chunk.chunk_id, chunk.citation()))
+        nearest = max((hit.chunk for hit in hits), key=partial(word_overlap, claim), default=None)
+        overlap = word_overlap(claim, nearest) if nearest else 0.0
+        if nearest and overlap >= min_overlap:
+            verdicts.append(Verdict(Claim(claim), "supported", overlap, nearest.chunk_id, nearest.citation()))
         else:
             verdicts.append(Verdict(Claim(claim), "low-overlap", overlap))
     return OverlapReport(tuple(verdicts))
@@ -40,7 +42,7 @@ def word_overlap(claim: str, chunk: Chunk) -> float:
 
 
 class WholeStoreCheck(WrongDesign):
-    """Holds a claim against every page of the tenant, whoever asks: its verdict answers what the reader may not look up. Notebook 07."""
+    """Holds a claim against every page of the tenant, whoever asks: its verdict answers a guess about a closed one. Notebook 07."""
 
     sentence = "The checker gets a service account: with the reader's pages alone it would call true claims unsupported."
 
