@@ -104,6 +104,8 @@ def test_a_repeat_counts_once_at_its_best_rank_and_uses_up_no_place():
     """Places are closed up: after three times d1, d2 is second. (Fault D19 of the reference counts d1 three times.)"""
     assert fused([["d1", "d1", "d1", "d2"], ["d2"]]) == [("d2", float(Fraction(1, 62) + Fraction(1, 61))), ("d1", 1 / 61)]
     assert fused([["d1", "d2", "d1"]]) == [("d1", 1 / 61), ("d2", 1 / 62)]
+    first, again = (Hit(chunk("d1", "a page"), 1.0, lexical_rank=rank) for rank in (1, 3))
+    assert reciprocal_rank_fusion([[first, again]])[0].lexical_rank == 1
 
 
 def test_first_on_one_list_is_worth_place_62_on_both():
