@@ -226,26 +226,20 @@ def _parent(chunk: Chunk, siblings: list[Chunk], max_tokens: int) -> str:
     """
     if len({other.start_char for other in siblings}) < len(siblings):
         return chunk.text  # given one by one, through `upsert`: their spans say nothing of each other
-    here = next(number for number, other in enumerate(siblings) if other.chunk_id == chunk.chunk_id)
-    first = last = here
-    text = chunk.text
+    first = next(number for number, other in enumerate(siblings) if other.chunk_id == chunk.chunk_id)
+    last = first + 1
     while True:
-        options = []
-        if last + 1 < len(siblings):
-            options.append((first, last + 1, _joined(siblings[last], text, siblings[last + 1])))
-        if first > 0:
-            before = siblings[first - 1]
-            options.append((first - 1, last, before.text[: max(0, siblings[first].start_char - before.start_char)]
-                            + _gap(before, siblings[first]) + text))
-        options = [option for option in options if estimate_tokens(option[2]) <= max_tokens]
-        if not options:
-            return text
-        first, last, text = options[0]
+        wider = [(start, end) for start, end in ((first, last + 1), (first - 1, last)) if 0 <= start and end <= len(siblings)
+                 and estimate_tokens(_merged(siblings[start:end])) <= max_tokens]
+        if not wider:
+            return _merged(siblings[first:last])
+        first, last = wider[0]
 
 
-def _joined(last: Chunk, text: str, following: Chunk) -> str:
-    return text + _gap(last, following) + following.text[max(0, last.end_char - following.start_char):]
-
-
-def _gap(before: Chunk, after: Chunk) -> str:
-    return "\n" * min(2, max(0, after.start_char - before.end_char))
+def _merged(windows: list[Chunk]) -> str:
+    """One text of windows in the order of their spans: what two of them share stands once, blanks between them as a break."""
+    text, end = "", windows[0].start_char
+    for window in windows:
+        text += "\n" * min(2, max(0, window.start_char - end)) + window.text[max(0, end - window.start_char):]
+        end = max(end, window.end_char)
+    return text

@@ -16,6 +16,7 @@ from labsupport import (
     AccessLabel,
     AuditRecord,
     AuthorizedRetriever,
+    Chunk,
     Document,
     Index,
     LegsFailed,
@@ -315,6 +316,24 @@ def test_only_windows_of_the_same_section_and_version_are_merged():
     hit = expanded(index, "w150", max_tokens=4_000)
     assert hit.chunk.version == 2 and hit.context.split()[-1] == "w299" and "shuttle" not in hit.context
     assert AuthorizedRetriever(index).retrieve("w150", READER).hits[0].context is None, "off unless it is asked for"
+
+
+@given(st.lists(st.tuples(st.integers(0, 40), st.integers(1, 30)), min_size=1, max_size=6, unique_by=lambda span: span[0]),
+       st.integers(1, 40), st.data())
+def test_windows_that_others_cut_are_merged_too(spans, budget, data):
+    """Overlapping, nested and torn spans of one section: each character stands once, in its place, and gaps are breaks."""
+    source = "".join(chr(0x4E00 + place) for place in range(71))
+    pages = [Chunk(f"d#s+{place}", "d", 1, source[start:start + size], (), start, start + size, OPEN, 0)
+             for place, (start, size) in enumerate(spans)]
+    asked = data.draw(st.sampled_from(pages))
+    hit = expanded(indexed(pages), asked.text, max_tokens=budget)
+    stretches = hit.context.split()
+    assert "".join(stretches) == "".join(sorted(set("".join(stretches)))), "no character twice, none out of its place"
+    assert all(stretch in source for stretch in stretches) and hit.chunk.text in hit.context
+    assert len(hit.context) <= max(4 * budget, len(hit.chunk.text))
+    if budget >= 40:
+        held = {place for start, size in spans for place in range(start, start + size)}
+        assert {source.index(character) for character in "".join(stretches)} == held
 
 
 def test_a_closed_window_is_never_handed_over():
