@@ -49,6 +49,8 @@ class Index:
             raise ValueError(f"k1 must be a finite number from 0, got {k1!r}")
         if isinstance(b, bool) or not (isinstance(b, (int, float)) and 0 <= b <= 1):
             raise ValueError(f"b must be between 0 and 1, got {b!r}")
+        if not callable(tokenizer) or isinstance(tokenizer("a probe"), str):
+            raise TypeError(f"tokenizer must map a text to a list of words (a string would give its letters), got {tokenizer!r}")
         self.tenant = tenant
         self.embedder = as_embedder(embedder)
         self.tokenizer = tokenizer

@@ -17,8 +17,13 @@ def lexical_overlap_reranker(query: str, chunk: Chunk) -> float:
     """The lab's stand-in for a cross-encoder: the share of the distinct query words that the chunk holds, plus a quarter
     of (their occurrences / the chunk's tokens). From 0.0 to 1.25. It counts shared words and knows no meaning. Notebook 10.
     """
-    wanted = set(tokenize(query))
-    words = Counter(tokenize(ranked_text(chunk)))
+    return overlap(query, chunk, tokenizer=tokenize)
+
+
+def overlap(query: str, chunk: Chunk, *, tokenizer: Callable[[str], list[str]]) -> float:
+    """`lexical_overlap_reranker` by the words of another tokenizer: what an index found by its own, its floor must not drop."""
+    wanted = set(tokenizer(query))
+    words = Counter(tokenizer(ranked_text(chunk)))
     if not wanted or not words:
         return 0.0
     occurrences = sum(words[word] for word in sorted(wanted))

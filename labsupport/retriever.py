@@ -9,6 +9,7 @@ import math
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Protocol
 
 from labsupport.errors import EmbeddingMismatch, LegsFailed
@@ -16,8 +17,8 @@ from labsupport.fusion import RRF_K, reciprocal_rank_fusion
 from labsupport.guardrails import check_query, keyed_hash
 from labsupport.index import Ranking
 from labsupport.model import Chunk, Hit, Principal
-from labsupport.reranking import Reranker, lexical_overlap_reranker, rerank
-from labsupport.tokens import estimate_tokens
+from labsupport.reranking import Reranker, lexical_overlap_reranker, overlap, rerank
+from labsupport.tokens import estimate_tokens, tokenize
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,8 @@ class Engine(Protocol):
 
 
 def stand_in(query: str, chunk: Chunk) -> float:
-    """The default: `lexical_overlap_reranker` where the engine's embedder knows no meaning, and no reranker where it does."""
+    """The default: `lexical_overlap_reranker`, by the engine's own tokenizer, where its embedder knows no meaning; no reranker
+    where it does."""
     return lexical_overlap_reranker(query, chunk)
 
 
@@ -126,8 +128,9 @@ class AuthorizedRetriever:
                  audit: Callable[[AuditRecord], object] | None = None):
         if reranker is not None and not callable(reranker):
             raise TypeError(f"reranker must be a function of a question and a chunk, or None, got {reranker!r}")
-        if reranker is stand_in and getattr(getattr(engine, "embedder", None), "knows_meaning", False):
-            reranker = None
+        if reranker is stand_in:
+            knows_meaning = getattr(getattr(engine, "embedder", None), "knows_meaning", False)
+            reranker = None if knows_meaning else partial(overlap, tokenizer=getattr(engine, "tokenizer", tokenize))
         self.engine = engine
         self.reranker = reranker
         self.audit = audit

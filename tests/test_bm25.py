@@ -241,6 +241,21 @@ def test_k1_and_b_out_of_bounds_are_refused_by_name(setting):
         Index(**setting)
 
 
+@pytest.mark.parametrize("tokenizer", [None, 5, "split", str.lower, lambda text: text])
+def test_a_tokenizer_that_gives_no_list_of_words_is_refused(tokenizer):
+    """A string would be taken letter by letter, and everything would match everything."""
+    with pytest.raises(TypeError, match="tokenizer must map a text to a list of words"):
+        Index(tokenizer=tokenizer)
+
+
+def test_words_are_what_the_index_cuts_with_from_end_to_end():
+    """A tokenizer of one's own: the leg finds by it, and the second look counts by it, so that its floor drops nothing found."""
+    index = indexed(["the fee of a wire", "a shuttle"], tokenizer=lambda text: [word.rstrip("s") for word in tokenize(text)])
+    assert [name for name, _ in ranked(index, "fees")] == ["d000"]
+    (hit,) = AuthorizedRetriever(index).retrieve("fees", READER).hits
+    assert hit.score == 1 + 0.25 / 5
+
+
 @pytest.mark.parametrize("limit", [0, -1, 2.0, True, "3"])
 def test_a_limit_that_is_no_count_is_refused(limit):
     with pytest.raises(ValueError, match="limit must be a whole number from 1"):
