@@ -651,14 +651,14 @@ FLOODS = {
 def test_a_flood_is_cut_in_time_that_grows_with_its_length(kind):
     """Each takes about a second or less; with a quadratic step it would take minutes."""
     text = FLOODS[kind]
-    start = time.perf_counter()
+    start = time.process_time()
     chunks = cut(text)
-    assert time.perf_counter() - start < 30
+    assert time.process_time() - start < 30
     assert chunks and all(text[c.start_char : c.end_char] == c.text for c in chunks)
 
 
 def test_fifty_megabytes_on_one_line_are_cut():
     text = "a" * 25_000_000 + " " + "#" * 25_000_000
-    start = time.perf_counter()
+    start = time.process_time()
     assert [(c.start_char, c.end_char) for c in cut(text)] == [(0, 25_000_000), (25_000_001, 50_000_001)]
-    assert time.perf_counter() - start < 60
+    assert time.process_time() - start < 60

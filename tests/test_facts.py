@@ -150,6 +150,6 @@ def test_any_text_can_be_read_and_states_its_own_facts(one, other):
     "1.2" * 50_000, "12 march " * 20_000, "9" + " " * 100_000, "one and " * 30_000, "AED " * 30_000,
 ])
 def test_reading_takes_time_in_proportion(text):
-    start = time.perf_counter()
+    start = time.process_time()
     find_facts(text)
-    assert time.perf_counter() - start < 6
+    assert time.process_time() - start < 6

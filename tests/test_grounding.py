@@ -407,7 +407,7 @@ def test_what_is_no_claim_and_no_hit_is_refused():
     "AED " * 100_000, "[" * 100_000,
 ])
 def test_a_claim_of_a_hundred_thousand_words_is_judged_in_bounded_time(claim):
-    start = time.perf_counter()
+    start = time.process_time()
     assert reason(claim, LEAVE) in REASONS
     assert reason(claim[:LONGEST_CLAIM], claim[:100_000]) in REASONS
-    assert time.perf_counter() - start < 10
+    assert time.process_time() - start < 10

@@ -392,6 +392,6 @@ def test_only_text_and_only_hits_on_chunks():
     "Action:\n" * 10_000, "[a b" * 10_000 + "]" * 10_000, '{"name": "f", "arguments": 1}' * 3_000, "[c1]" * 20_000,
 ])
 def test_a_hostile_answer_takes_no_longer_than_its_length(answer):
-    start = time.perf_counter()
+    start = time.process_time()
     clean_answer(answer, hits("c1"))
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5

@@ -129,16 +129,16 @@ def test_any_two_texts_can_be_compared(claim, page):
 
 def test_too_much_to_compare_is_said_and_not_guessed():
     many = " ".join(f"a{n} is b{n}." for n in range(1_000))
-    start = time.perf_counter()
+    start = time.process_time()
     kind, why = contradiction(many, many, is_content)
     assert kind == "not-verified" and "too long" in why and 1_000 * 1_000 > MOST_PAIRS
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
 
 
 @pytest.mark.parametrize("page", [
     " " * 100_000 + "x", "\n" * 100_000, "not, " * 50_000, "No " * 50_000, "at least " * 30_000, "- " * 50_000, "or " * 80_000,
 ])
 def test_reading_takes_time_in_proportion(page):
-    start = time.perf_counter()
+    start = time.process_time()
     turned("Leave is not 16 weeks", page)
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5

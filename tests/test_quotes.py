@@ -220,7 +220,7 @@ def test_evidence_has_an_id_and_a_quote(piece):
     ("\u00ad" * 300_000, "two words"), (" " * 300_000 + "a b", "a b c"),
 ])
 def test_long_pages_and_long_quotes_take_time_in_proportion(page, quote):
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(QuoteNotFound):
         quote_in(hits(a=page), quote)
-    assert time.perf_counter() - start < 8
+    assert time.process_time() - start < 8

@@ -157,9 +157,9 @@ def test_what_is_no_text_is_a_type_error(value):
 
 
 def test_a_flood_of_combining_marks_takes_time_in_proportion_to_its_length():
-    start = time.perf_counter()
+    start = time.process_time()
     assert tokenize("a" + "\u0301\u0316" * 300_000)  # sorted naively: twenty minutes
-    assert time.perf_counter() - start < 20
+    assert time.process_time() - start < 20
 
 
 # ---- what a text costs -----------------------------------------------------------------------------------------------
