@@ -80,5 +80,5 @@ The widget that an instructor shows gets `<a id="stage"></a>` on a line of its o
 **Rooms.** `predictions` (predict, reveal, surprises) · `checks` (check, TODO, right, wrong) · `switch` (Switch, side_by_side) ·
 `tables` (show_table) · `hits` (show_hits) · `figures` (new_figure, show_figure, PALETTE, HATCHES, MARKERS, LINES) · `two_worlds`
 (two_worlds, Seen, differences) · `readers` · `assistant` (serve, compare_designs) · `leak_log` · `shown` (Shown, show_source,
-folded) · `execute` · `nbNN`, one for each notebook.
+folded) · `execute` · `nbNN`, one for each notebook (08's is in three: `nb08`, `desk`, `strips`).
 """
