@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_index import CLOSED, OPEN, READER, TENANT, chunk, indexed, numbered, scored
 
-from labsupport import EVERYONE, AccessLabel, AuthorizedRetriever, Document, Index, Principal, idf, tokenize
+from labsupport import EVERYONE, AccessLabel, AuthorizedRetriever, Document, Index, Principal, generate, idf, tokenize
 
 CASES = {
     "B01": "test_a_word_in_half_the_chunks_still_counts",
@@ -59,6 +59,24 @@ def test_a_well_known_library_gives_the_same_scores(corpus, question, k1, b):
     assert len(found) == int((expected > 0).sum())
     for place, score in zip(places, expected.tolist(), strict=True):
         assert found.get(f"d{place:03}", 0.0) == pytest.approx(score, rel=1e-6, abs=1e-12)
+
+
+def test_a_larger_corpus_gives_the_librarys_scores_for_rare_and_for_common_words():
+    """Few postings among many chunks are summed in another way than many: both give what the library gives."""
+    corpus = generate(2_000, visible=1.0, tenant=TENANT, queries=40)
+    index = indexed(corpus.chunks)
+    oracle = bm25s.BM25(method="atire", idf_method="lucene", dtype="float64", k1=1.5, b=0.75)
+    oracle.index([tokenize(page.text) for page in corpus.chunks], show_progress=False)
+    ids = [page.chunk_id for page in corpus.chunks]
+    postings = []
+    for question in corpus.queries:
+        for words in (question.split(), question.split()[-1:]):
+            expected = dict(zip(ids, oracle.get_scores(words).tolist(), strict=True))
+            ranking = index.lexical(" ".join(words), principal=READER, limit=None)
+            postings.append(ranking.postings)
+            assert {hit.chunk_id for hit in ranking} == {name for name, score in expected.items() if score > 0}
+            assert all(hit.score == pytest.approx(expected[hit.chunk_id], rel=1e-6) for hit in ranking)
+    assert min(postings) * 32 < len(ids) < max(postings) * 32, "both ways were gone"
 
 
 @given(corpora, questions, k1s, bs)
