@@ -444,6 +444,7 @@ def _quote_ok(learners: Callable[[Sequence[Hit], str], object]) -> Judgement:
 
 
 _CHARGED = ("at entry", "on credit", "per change", "per attempt", "per order", "per request", "per month", "per copy", "per cheque", "per return")
+_PLAIN = frozenset("amount amounts charge charges client comes cost costs customer each every pay pays price takes".split())
 _COMPARES = re.compile(r"\b(more|less|fewer|dearer|cheaper|higher|lower|than|except|other|besides)\b", re.IGNORECASE)
 
 
@@ -464,6 +465,10 @@ def _false_claim(answer: str) -> Judgement:
     if not services or not said or _COMPARES.search(answer):
         return wrong("Supported. I cannot tell whether it is false: name a service of the table, and say what it costs or when it is charged.")
     if _table_says_so(services, said, tariff(hits)):
+        words = set(tokenize(ranked_text(next(hit.chunk for hit in hits if hit.chunk.section == "Tariff")))) | _PLAIN
+        if unsaid := [word for word in tokenize(answer) if is_content(word) and word not in words]:
+            return wrong(f"Supported. The table says what you say of {services[0]}, and not '{unsaid[0]}': that is the other hole of Move 3. "
+                         "Here let the table's own words say something false.")
         return wrong("Supported, and rightly: the table says so.")
     if tokenize(answer) == tokenize(SWAPPED):
         return wrong("That is the sentence of Move 3: supported, and false. There are dozens; find one of your own.")

@@ -42,6 +42,7 @@ WRONG = {
         ('false_claim = "Amendment AED 76"', "Caught: number-mismatch. Not in the chunk: AED 76"),
         ('false_claim = "An amendment is not AED 75."', "Caught: negation"),
         ('false_claim = "An amendment is AED 75."', "Supported, and rightly: the table says so."),
+        ('false_claim = "Amendment AED 75, charged per change by telephone."', "and not 'telephone': that is the other hole of Move 3"),
         ('false_claim = "Weekend transfers are handled by courier."', "Caught: low-overlap"),
         ('false_claim = "Fees are charged in dirhams."', "I cannot tell whether it is false"),
         ('false_claim = "Amendment AED 120 and recall of a payment AED 75."', "That is the sentence of Move 3"),
