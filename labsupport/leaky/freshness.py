@@ -29,7 +29,8 @@ class AppendOnly(Index):
         index.add_many(documents)
         return index
 
-    def retrieve(self, query: str, principal: Principal, *, now_tick: int = 0, policy: RetrievalPolicy = RetrievalPolicy()) -> RetrievalResult:
+    def retrieve(self, query: str, principal: Principal, *, now_tick: int = 0,
+                 policy: RetrievalPolicy = RetrievalPolicy()) -> RetrievalResult:
         return AuthorizedRetriever(self).retrieve(query, principal, now_tick=now_tick, policy=policy)
 
     def _swapped(self, tenant: str, offers: Sequence, refusals: list) -> Namespace:
@@ -59,7 +60,8 @@ class NewestBoost(AppendOnly):
         super().__init__(**options)
         self.factor = factor
 
-    def retrieve(self, query: str, principal: Principal, *, now_tick: int = 0, policy: RetrievalPolicy = RetrievalPolicy()) -> RetrievalResult:
+    def retrieve(self, query: str, principal: Principal, *, now_tick: int = 0,
+                 policy: RetrievalPolicy = RetrievalPolicy()) -> RetrievalResult:
         return AuthorizedRetriever(self, reranker=self._boosted()).retrieve(query, principal, now_tick=now_tick, policy=policy)
 
     def _boosted(self) -> Reranker:

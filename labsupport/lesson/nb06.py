@@ -316,11 +316,10 @@ def longest_wait(every: int, change: Callable[[Index], object], over: Callable[[
         index, now = replay(Index, 1)[0].snapshot(), happened
         if at_once:
             change(index)
-        while not over(index):
+        while not over(index) and now < happened + 2 * every:
             if now % every == 0:
                 change(index)
-            else:
-                now += 1
+            now += not over(index)
         longest = max(longest, now - happened)
     return longest
 
