@@ -101,8 +101,8 @@ class Namespace:
 
     def chunks_of(self, doc_id: str) -> list[Chunk]:
         """The operator's: the live chunks of a document, in the order of the text."""
-        state = self.documents.get(doc_id, DocumentState())
-        chunks = [self.chunk(label, chunk_id) for chunk_id, label in state.chunk_labels.items()]
+        state = self.documents.get(doc_id)
+        chunks = [self.chunk(label, chunk_id) for chunk_id, label in state.chunk_labels.items()] if state else []
         return sorted(chunks, key=lambda chunk: (chunk.start_char, chunk.end_char, chunk.chunk_id))
 
     def changed(self, *, removed: Iterable[Chunk], batch: Batch | None, documents: Mapping[str, DocumentState]) -> Namespace:
