@@ -16,6 +16,10 @@ CLASSIFICATIONS = ("public", "internal", "confidential", "restricted")
 """Low to high. A principal reads up to its own `max_classification`."""
 
 
+MOST = 2**62
+"""The largest version or tick: what a shelf can hold beside its chunks."""
+
+
 def _named(what: str, value: object) -> str:
     """A non-blank text, or `TypeError` / `ValueError` that names the field and the value."""
     if not isinstance(value, str):
@@ -36,6 +40,8 @@ def _whole(what: str, value: object, *, least: int) -> int:
         raise ValueError(f"{what} must be a whole number from {least}, got {value!r}")
     if value < least:
         raise ValueError(f"{what} must be at least {least}, got {value!r}")
+    if value > MOST:
+        raise ValueError(f"{what} must be at most {MOST}, got {value!r}")
     return value
 
 

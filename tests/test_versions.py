@@ -17,7 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from labsupport.chunking import chunk_document
 from labsupport.errors import RetrievalError, StaleLabel, StaleVersion
 from labsupport.index import Index
-from labsupport.model import EVERYONE, AccessLabel, Chunk, Principal
+from labsupport.model import EVERYONE, AccessLabel, Chunk, Document, Principal
 from labsupport.versions import Decision, DocumentState, bury, decide
 
 CASES: dict[str, str] = {}
@@ -320,3 +320,9 @@ class OneIndexAndADictionary(RuleBasedStateMachine):
 
 OneIndexAndADictionary.TestCase.settings = settings(max_examples=40, stateful_step_count=20)
 TestOneIndexAndADictionary = OneIndexAndADictionary.TestCase
+
+
+@pytest.mark.parametrize("field", ["version", "updated_tick"])
+def test_a_number_that_no_shelf_can_hold_is_refused_at_the_door(field):
+    with pytest.raises(ValueError, match=f"{field} must be at most"):
+        Document("d", "t", "d", "text", **{field: 2**70})

@@ -1,9 +1,8 @@
 """Wrong designs, each with the sentence that sounds reasonable in a review. Nothing imports this but notebooks and tests.
 
-`chunking` holds the splitters of notebook 01, `embedding` and `words` what loses or invents matches in 02, `entitlement` the
-designs that notebooks 00, 04 and 05 attack, `fusion` those of notebook 03, `freshness` those of notebook 06, `grounding`
-those of 07, `assembly` those of 08. Each offers the methods of the right design, most of them built on a full `Index`, so
-that one line of a notebook swaps the wrong design for the right one.
+`entitlement` holds the designs that notebooks 00, 04 and 05 attack; `chunking` those of 01, `embedding` and `words` those of 02,
+`fusion` of 03, `freshness` of 06, `grounding` of 07, `assembly` of 08. Each offers the methods of the right design, most of them
+built on a full `Index`, so that one line of a notebook swaps the wrong design for the right one.
 """
 
 from labsupport.leaky.assembly import BlackList, NaiveTemplate, SharedPrefixCache, StampFirst, ToolsFromSet, TrimmedTools
@@ -29,4 +28,11 @@ from labsupport.leaky.fusion import FuseThenFilter, NormaliseThenFilter, ScoresA
 from labsupport.leaky.grounding import WholeStoreCheck, overlap_check
 from labsupport.leaky.words import RewriteFirst, ascii_tokens, classic_idf, clean_sentence
 
-__all__ = ["AppendOnly", "BlackList", "BlankLines", "CountsReported", "CutThenFilter", "ExitFilter", "FixedWindows", "ForgottenHelper", "FuseThenFilter", "JoinedWindows", "LineSections", "NaiveTemplate", "NewestBoost", "NoFilter", "NormaliseThenFilter", "OneLegFiltered", "OverFetch", "ParentFallback", "Pool", "QuestionKeyedCache", "RewriteFirst", "ScoresAdded", "SharedPrefixCache", "StampFirst", "TenantWideStatistics", "ToolsFromSet", "TrimmedTools", "UnsignedHashEmbedder", "WholeStoreCheck", "WrongDesign", "add_normalised", "add_scores", "ascii_tokens", "classic_idf", "clean_sentence", "counted_lines", "overlap_check", "own_tenant"]
+__all__ = [
+    "AppendOnly", "BlackList", "BlankLines", "CountsReported", "CutThenFilter", "ExitFilter", "FixedWindows",
+    "ForgottenHelper", "FuseThenFilter", "JoinedWindows", "LineSections", "NaiveTemplate", "NewestBoost", "NoFilter",
+    "NormaliseThenFilter", "OneLegFiltered", "OverFetch", "ParentFallback", "Pool", "QuestionKeyedCache", "RewriteFirst",
+    "ScoresAdded", "SharedPrefixCache", "StampFirst", "TenantWideStatistics", "ToolsFromSet", "TrimmedTools",
+    "UnsignedHashEmbedder", "WholeStoreCheck", "WrongDesign", "add_normalised", "add_scores", "ascii_tokens",
+    "classic_idf", "clean_sentence", "counted_lines", "overlap_check", "own_tenant",
+]
