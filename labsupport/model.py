@@ -5,7 +5,7 @@ Imports nothing but errors' base types: every other room may import this one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -46,8 +46,9 @@ def _whole(what: str, value: object, *, least: int) -> int:
 
 
 def _names(what: str, value: object) -> frozenset[str]:
-    """A collection of names. A bare string is refused: its letters would become the names."""
-    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
+    """A collection of names. A bare string is refused, its letters would become the names; and so is a mapping, since
+    `{"hr": False}` names nobody and would let `hr` in."""
+    if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
         raise TypeError(f"{what} must be a collection of names such as ({value!r},), got {value!r}")
     return frozenset(_named(f"each name in {what}", name) for name in value)
 

@@ -286,6 +286,7 @@ def test_what_is_no_name_is_a_type_error_before_it_is_stored(field, value):
 @pytest.mark.parametrize(("fields", "kind", "named"), [
     ({"groups": "desk"}, TypeError, "groups must be a collection of names"),
     ({"barriers": "advisory"}, TypeError, "barriers must be a collection of names"),
+    ({"groups": {"hr": False}}, TypeError, "groups must be a collection of names"),
     ({"groups": b"desk"}, TypeError, "groups"), ({"groups": None}, TypeError, "groups"),
     ({"groups": ("desk", 7)}, TypeError, "groups"), ({"groups": ("",)}, ValueError, "groups"),
     ({"max_classification": "secret"}, ValueError, "max_classification.*'secret'"),

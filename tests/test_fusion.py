@@ -172,8 +172,11 @@ def test_bounds_of_k_and_of_the_limit():
     assert len(reciprocal_rank_fusion([[f"d{n}" for n in range(30)]])) == 10, "ten unless you say otherwise"
 
 
-@pytest.mark.parametrize("lists", [[[4], ["4"]], [[None]], [[("a", 1.0)]], ["abc"], [b"abc"], [{"a", "b"}], [{"a": 1.0}], "abc"],
-                         ids=str)
+NO_RANKINGS = {"a number and a text": [[4], ["4"]], "nothing": [[None]], "a pair": [[("a", 1.0)]], "a text": ["abc"], "bytes": [b"abc"],
+               "a set": [{"a", "b"}], "a mapping": [{"a": 1.0}], "no list of lists": "abc"}
+
+
+@pytest.mark.parametrize("lists", NO_RANKINGS.values(), ids=NO_RANKINGS.keys())
 def test_what_has_no_id_or_no_order_is_refused(lists):
     """A bare string would rank its letters, a set would rank by hash seed, and pairs of id and score would fuse with nothing."""
     with pytest.raises(TypeError, match="ranking"):
