@@ -168,7 +168,7 @@ def test_a_clearance_takes_away_and_never_gives():
 
 def test_another_tenant_with_every_role_reads_nothing():
     index, _, _, inherits = acme()
-    stranger = Principal("stranger", "evil", "restricted", groups=inherits)
+    stranger = Principal("stranger", "evil", "restricted", groups=list(inherits))
     assert index.lexical("handbook policy", principal=stranger, limit=None) == []
     assert not any(index.get(chunk_id, principal=stranger) for chunk_id in index._namespaces["acme"].holder)
 

@@ -172,8 +172,8 @@ def test_bounds_of_k_and_of_the_limit():
     assert len(reciprocal_rank_fusion([[f"d{n}" for n in range(30)]])) == 10, "ten unless you say otherwise"
 
 
-NO_RANKINGS = {"a number and a text": [[4], ["4"]], "nothing": [[None]], "a pair": [[("a", 1.0)]], "a text": ["abc"], "bytes": [b"abc"],
-               "a set": [{"a", "b"}], "a mapping": [{"a": 1.0}], "no list of lists": "abc"}
+NO_RANKINGS = {"a number and a text": [[4], ["4"]], "nothing": [[None]], "a pair": [[("a", 1.0)]], "a text": ["abc"],
+               "bytes": [b"abc"], "a set": [{"a", "b"}], "a mapping": [{"a": 1.0}], "no list of lists": "abc"}
 
 
 @pytest.mark.parametrize("lists", NO_RANKINGS.values(), ids=NO_RANKINGS.keys())
