@@ -66,8 +66,10 @@ def plan(namespace: Namespace, offers: Sequence[Offer]) -> Plan:
         there = arriving[offer.doc_id] if offer.doc_id in arriving else namespace.chunks_of(offer.doc_id)
         relabelled = decision is Decision.RELABEL
         chunks = [replace(chunk, label=offer.label) for chunk in there] if relabelled else list(offer.chunks)
-        claimed.update((chunk.chunk_id, "") for chunk in there)
-        claimed.update((chunk.chunk_id, offer.doc_id) for chunk in chunks)
+        for chunk in there:
+            claimed[chunk.chunk_id] = ""
+        for chunk in chunks:
+            claimed[chunk.chunk_id] = offer.doc_id
         arriving[offer.doc_id] = chunks
         states[offer.doc_id] = DocumentState(
             highest=offer.version, floor=state.floor, digest=offer.digest, label=offer.label,
