@@ -61,7 +61,7 @@ PREDICTIONS = {
     "05.5": Prediction(
         "For how many of the questions does the best score move?",
         {
-            "a": ("none", "no closed page holds these words, and yet each closed page counts in n and in the mean length."),
+            "a": ("none", "where no closed page holds the words, each closed page still counts in n and in the mean length."),
             "b": ("only those that share a word", "the weight of a word needs the number of all pages. A page without the word moves that number too."),
             "c": ("all of them", "n and the mean length stand in every score. One page more, anywhere in the tenant, and all of them move."),
         },

@@ -74,7 +74,7 @@ LEAK = LeakLine(
     notebook="06",
     name="append-only, the newest on top",
     sounded_reasonable=AppendOnly.sentence,
-    observed="a dead rule, first in the list or second: the wording of the question decides",
+    observed="a dropped rule, first in the list or second: the wording of the question decides",
     closed_by="a swap at one instant, and tombstones that keep a floor and never the text",
 )
 

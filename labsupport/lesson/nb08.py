@@ -21,12 +21,12 @@ PREDICTIONS = {
         {
             "a": (
                 "99 %",
-                "five tokens changed, so you pay for five. A cache of prefixes reads from the first byte to the first difference, and that is the first byte.",
+                "five tokens changed, so you pay for five. A cache of prefixes reads from the first byte to the first difference, and that lies in the first token.",
             ),
             "b": ("55 %", "that is the share without the stamp. The stamp stands in front of all of it."),
             "c": (
                 "0 %",
-                "no two prompts begin alike. All that follows the stamp is the same text in another place, and paid in full.",
+                "no two turns in a row share one whole token at the front. All that follows the stamp is the same text in another place, and paid in full.",
             ),
         },
         "c",

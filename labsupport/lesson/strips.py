@@ -22,7 +22,7 @@ LETTERS = dict(zip((*CACHE_ORDER, "time"), "ABCDEFT", strict=True))
 CHANGES = {
     "instructions": "with a release",
     "tool_schemas": "with a version of the agent",
-    "policy": "from tenant to tenant",
+    "policy": "from tenant to tenant, wholesale or retail",
     "memory": "within a session, here at turn 6",
     "retrieved": "on each turn",
     "question": "on each turn",
@@ -34,7 +34,7 @@ CHANGES = {
 
 def segment_table() -> Shown:
     rows = [{"letter": LETTERS[name], "segment": name, "tokens": SIZES[name], "changes": CHANGES[name]} for name in CACHE_ORDER]
-    return show_table(rows, f"One turn: {sum(SIZES.values()):,} tokens in six segments")
+    return show_table(rows, f"One turn: {sum(SIZES.values()):,} tokens, of about four characters each, in six segments")
 
 
 def bill_table(bills: Mapping[str, Bill], caption: str) -> Shown:
@@ -63,7 +63,8 @@ def pairs_table(pairs: Mapping[int, tuple[Bill, Bill]]) -> Shown:
     ]
     whole, fitting = next(iter(pairs.values()))
     return show_table(
-        rows, f"Cost of ten real turns: {1 - fitting.tokens / whole.tokens:.0%} of the tokens saved, and dearer with every cache"
+        rows,
+        f"Cost of ten real turns: {1 - fitting.tokens / whole.tokens:.0%} of the tokens saved, and dearer with each of the three caches",
     )
 
 
