@@ -64,7 +64,7 @@ def pairs_table(pairs: Mapping[int, tuple[Bill, Bill]]) -> Shown:
     whole, fitting = next(iter(pairs.values()))
     return show_table(
         rows,
-        f"Cost of ten real turns: {1 - fitting.tokens / whole.tokens:.0%} of the tokens saved, and dearer with each of the three caches",
+        f"Cost of ten real turns: {1 - fitting.tokens / whole.tokens:.0%} of the tokens saved, and dearer with all three caches",
     )
 
 
