@@ -137,7 +137,7 @@ def contour_figure(ks: Sequence[int]) -> tuple[Figure, str]:
     """One panel for each k: lines of equal sum over the places on two lists, and the six pairs. With its alt text."""
     import numpy as np
 
-    title = "At k = 60 the contours are almost straight: RRF nearly adds ranks.\nAt k = 1 a first place takes all"
+    title = "At k = 60 the contours are almost straight: RRF nearly adds ranks.\nAt k = 1 they bend: a first place counts for much more"
     figure, panels = new_figure(title, panels=len(ks), size=(9.8, 5.2), sharey=True)
     ranks = np.linspace(1, 15, 113)
     said = []
@@ -422,5 +422,5 @@ EXERCISES = {
     "03.1": Exercise("a whole number", _smallest_k),
     "03.2": Exercise('three sums, such as Fraction(1, 61) + Fraction(1, 62), and the id that is first', _three_sums),
     "03.3": Exercise("a function my_rrf(rankings, k=60) that returns pairs (id, fused score), best first", _my_rrf),
-    "03.4": Exercise('two lists of three ids, such as [["a", "b", "c"], ["b", "a", "c"]]', _two_deploys),
+    "03.4": Exercise('two lists of three ids, such as [["a", "b", "c"], ["b", "c", "a"]]', _two_deploys),
 }

@@ -28,8 +28,8 @@ PREDICTIONS = {
     "04.1": Prediction(
         "How many of Wes's five sources are the retail bank's?",
         {
-            "a": ("0", "forty green tests say so. None of them had a word that both tenants use."),
-            "b": ("1", "one file names the director, and one is what the story needs. It is the first in the list."),
+            "a": ("0", "forty green tests say so. In none of them had the two tenants a word in common."),
+            "b": ("1", "one page of the retail bank names the director, and it is the first in the list."),
             "c": ("5", "the retail bank has one page with these words. The others are Wes's own."),
         },
         "b",
@@ -38,7 +38,7 @@ PREDICTIONS = {
         "Who sees the other tenant's chunks?",
         {
             "a": ("silo, pool and namespaces", "you took the label check for the wall. In two of the three the other tenant was never in the room."),
-            "b": ("the pool alone", "silo and namespaces pick the tenant's store before they look at any label. The pool has nothing else to pick."),
+            "b": ("the pool alone", "silo and namespaces pick the tenant's store before they look at any label. In the pool the tenant check was one of the checks that you switched off."),
             "c": ("pool and namespaces", "a namespace is picked by the tenant of the session. No label is asked for that, so a broken one cannot undo it."),
         },
         "b",
