@@ -48,12 +48,17 @@ def check_query(text: str) -> str:
         raise TypeError(f"a query must be text, got {type(text).__name__}")
     if len(text) > MAX_QUERY_CHARS:
         raise QueryRefused(f"the query is {len(text)} characters long; ask in at most {MAX_QUERY_CHARS}")
-    if all(unicodedata.category(character)[0] in "ZC" for character in text):
+    if is_blank(text):
         raise QueryRefused(f"the query is blank ({len(text)} characters, none of them visible); write a question")
     for what, found in (("a payment card number", has_card_number), ("a secret key", has_secret_key)):
         if found(text):
             raise QueryRefused(f"the query holds {what}; remove it and ask again (the query was not stored)")
     return text
+
+
+def is_blank(text: str) -> bool:
+    """Is nothing in it visible: only blanks, controls, byte-order marks and other characters without a shape?"""
+    return all(unicodedata.category(character)[0] in "ZC" for character in text)
 
 
 _BLANK, _DASH = r"[^\S\r\n]", "[-\u2010-\u2013\u2212]"

@@ -121,6 +121,8 @@ class Index:
         texts or labels, or an id that another document of the tenant holds.
         """
         label = AccessLabel(self.tenant if tenant is None else tenant, classification, barrier, acl)
+        if not isinstance(text, str):
+            raise TypeError(f"text of {chunk_id!r} must be text, got {text!r}")
         chunk = Chunk(chunk_id, doc_id, version, text, (), 0, len(text), label, updated_tick)
         if not text.strip():
             raise ValueError(f"text of {chunk_id!r} must not be blank, got {text!r}")
@@ -310,10 +312,11 @@ class Index:
             raise EmbeddingMismatch(f"the vectors here were made by {self._vectors_of}, the embedder is {self._model()}: "
                                     "rebuild(embedder) embeds all of it again")
 
-    def _batch(self, chunks: Sequence[Chunk], known: Mapping[str, np.ndarray] = MappingProxyType({})) -> Batch:
+    def _batch(self, chunks: Sequence[Chunk], known: Mapping[tuple[str, str], np.ndarray] = MappingProxyType({})) -> Batch:
         """Chunks with their words and vectors: everything that can fail happens here, before anything is stored.
 
-        A text whose vector is `known` is not embedded again: an edit re-embeds nothing but the chunks that it changed.
+        A text whose vector is `known` is not embedded again: an edit re-embeds nothing but the chunks that it changed. Labels
+        are embedded apart: with a model whose last bits depend on a text's neighbours, no closed page moves an open score.
         """
         self._refuse_mixed()
         texts = [ranked_text(chunk) for chunk in chunks]
@@ -321,12 +324,16 @@ class Index:
         def vectors(vocabulary: Sequence[str], words: np.ndarray, lengths: np.ndarray) -> np.ndarray:
             if isinstance(self.embedder, HashEmbedder) and self.tokenizer is tokenize:  # do not cut the words twice
                 return self.embedder.of_words(vocabulary, words, lengths)
-            fresh = [number for number, text in enumerate(texts) if text not in known]
-            embedded = embed(self.embedder, [texts[number] for number in fresh])
-            if len(fresh) == len(texts):
-                return embedded
-            by_number = dict(zip(fresh, embedded))
-            return np.stack([by_number[number] if number in by_number else known[text] for number, text in enumerate(texts)])
+            rows = np.zeros((len(texts), self.embedder.dimensions), np.float32)
+            fresh: dict[AccessLabel, list[int]] = {}
+            for number, (chunk, text) in enumerate(zip(chunks, texts)):
+                if (chunk.doc_id, text) in known:
+                    rows[number] = known[chunk.doc_id, text]
+                else:
+                    fresh.setdefault(chunk.label, []).append(number)
+            for numbers in fresh.values():
+                rows[numbers] = embed(self.embedder, [texts[number] for number in numbers])
+            return rows
 
         return Batch.of(chunks, map(self.tokenizer, texts), vectors)
 
@@ -335,7 +342,7 @@ class Index:
         namespace = self._namespace(tenant)
         planned = plan(namespace, offers)
         refusals += planned.refusals
-        known = {ranked_text(chunk): namespace.vector(chunk) for chunk in planned.leaving}
+        known = {(chunk.doc_id, ranked_text(chunk)): namespace.vector(chunk) for chunk in planned.leaving}
         return namespace.changed(removed=planned.leaving, batch=self._batch(planned.arriving, known), documents=planned.documents)
 
     def _publish(self, namespaces: dict[str, Namespace]) -> None:

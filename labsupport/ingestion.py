@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 
 from labsupport.errors import FetchForbidden, OutOfScope
+from labsupport.guardrails import is_blank
 from labsupport.index import Index
 from labsupport.model import Chunk, Document
 
@@ -92,6 +93,6 @@ def ingest(engine: Index, job: IngestJob, *, fetch: Callable[..., str], scope: C
         raise FetchForbidden(f"{job.uploader!r} may not read {job.source!r}; nothing of {job.doc_id!r} was stored") from refusal
     if not isinstance(text, str):
         raise TypeError(f"fetch of {job.source!r} must return text, got {type(text).__name__}")
-    if not text.strip():
+    if is_blank(text):  # a byte-order mark alone is no page: it would take the live one's place and answer nothing
         raise FetchForbidden(f"{job.source!r} answered {job.uploader!r} with an empty body; nothing of {job.doc_id!r} was stored")
     return engine.store(job.document(text), label_tick=job.label_tick)

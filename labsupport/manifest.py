@@ -174,6 +174,7 @@ def _jobs(head: dict, file: Path, tenant: str) -> tuple[Job, ...]:
     jobs = [_named(job, tenant) for job in _tables(head, "job", Job, file, tenant=tenant)]
     if not jobs:
         raise Place(file, "job").wrong("is missing: a world without pages")
+    readers: dict[str, tuple[str, ...] | None] = {}
     for number, job in enumerate(jobs, 1):
         place = Place(file, f"job[{number}]")
         _one_of(job.classification, CLASSIFICATIONS, place.at("classification"))
@@ -182,6 +183,10 @@ def _jobs(head: dict, file: Path, tenant: str) -> tuple[Job, ...]:
         for field, least in (("version", 1), ("label_tick", 0), ("updated_tick", 0)):
             if getattr(job, field) < least:
                 raise place.at(field).wrong(f"must be at least {least}, got {getattr(job, field)!r}")
+        stated = readers.setdefault(job.source, job.source_readers)
+        if stated != job.source_readers:  # the last one to speak would else open the source to all
+            raise place.at("source_readers").wrong(
+                f"must be the same in every job of {job.source!r}, got {job.source_readers!r} after {stated!r}")
         if not job.acl:
             raise place.at("acl").wrong("must name at least one group; to open a page to the tenant, leave it out")
     _distinct(jobs, "name", file, "job")

@@ -45,12 +45,21 @@ def _whole(what: str, value: object, *, least: int) -> int:
     return value
 
 
+class _Names(frozenset):
+    """A frozenset that is written in order, so that what two runs print of one label is the same text."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"frozenset({{{', '.join(map(repr, sorted(self)))}}})" if self else "frozenset()"
+
+
 def _names(what: str, value: object) -> frozenset[str]:
     """A collection of names. A bare string is refused, its letters would become the names; and so is a mapping, since
     `{"hr": False}` names nobody and would let `hr` in."""
     if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
         raise TypeError(f"{what} must be a collection of names such as ({value!r},), got {value!r}")
-    return frozenset(_named(f"each name in {what}", name) for name in value)
+    return _Names(_named(f"each name in {what}", name) for name in value)
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import subprocess
+import sys
 from dataclasses import FrozenInstanceError, fields, replace
 from itertools import product
 
@@ -143,6 +145,14 @@ def test_clearance_is_an_order_and_reads_downwards():
     reads = [[can_read(Principal("u", "t", have), AccessLabel("t", need, None, {EVERYONE})) for need in CLASSIFICATIONS]
              for have in CLASSIFICATIONS]
     assert reads == [[True, False, False, False], [True, True, False, False], [True, True, True, False], [True] * 4]
+
+
+def test_a_label_and_a_principal_are_written_the_same_under_every_hash_seed():
+    code = ("from labsupport import *; l = AccessLabel('t', 'public', None, 'hr ops legal audit'.split());"
+            "print(l, Principal('u', 't', groups=l.acl, barriers=('deal', 'desk', 'floor')), Principal('u', 't'))")
+    said = {subprocess.run([sys.executable, "-c", code], env={"PYTHONHASHSEED": seed}, capture_output=True, text=True,
+                           check=True).stdout for seed in ("0", "1", "2", "77")}
+    assert len(said) == 1 and "frozenset({'audit', 'hr', 'legal', 'ops'})" in said.pop()
 
 
 def test_an_empty_list_matches_nothing():

@@ -500,6 +500,8 @@ def test_upsert_says_what_is_wrong_and_stores_nothing(field, value, error):
     good = dict(chunk_id="x", doc_id="x", text="handbook", acl=("employee",), version=1)
     with pytest.raises(error):
         index.upsert(**good | {field: value})
+    with pytest.raises(TypeError, match="text of 'x' must be text, got None"):
+        index.upsert(**good | {"text": None})
     assert seen(index) == before
 
 

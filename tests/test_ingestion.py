@@ -201,6 +201,10 @@ def bodiless(source, *, uploader):
     return " \n\t"
 
 
+def nothing_to_see(source, *, uploader):
+    return "\ufeff\u200b\0"
+
+
 def half_a_source(source, *, uploader):
     read = TEXTS[2][:20]
     raise ConnectionResetError(f"after {len(read)} characters")
@@ -217,6 +221,7 @@ def nothing_there(source, *, uploader):
 @pytest.mark.parametrize(("broken", "error", "message"), [
     (forbidden, FetchForbidden, "'operator' may not read '2'; nothing of 'a' was stored"),
     (bodiless, FetchForbidden, "'2' answered 'operator' with an empty body; nothing of 'a' was stored"),
+    (nothing_to_see, FetchForbidden, "'2' answered 'operator' with an empty body; nothing of 'a' was stored"),
     (half_a_source, ConnectionResetError, "after 20 characters"),
     (no_text, TypeError, "fetch of '2' must return text, got bytes"),
     (nothing_there, TypeError, "fetch of '2' must return text, got NoneType"),

@@ -114,6 +114,30 @@ def test_upserts_under_labels_that_are_closed_cannot_be_observed(bank, principal
     assert observed(index, principal, query, ["x0", "x1"]) == expected
 
 
+class ReadsItsNeighbours:
+    """A model whose numbers depend on what else is in the list: the last bits of a padded batch, made coarse."""
+
+    name, dimensions, knows_meaning = "reads-its-neighbours", 3, True
+
+    def __call__(self, texts):
+        longest = max(map(len, texts))
+        return [[1.0, len(text) / longest, len(texts)] for text in texts]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(documents(), max_size=12), principals, queries)
+def test_a_closed_page_in_the_same_delivery_moves_no_vector_of_an_open_one(bank, principal, query):
+    open_, closed = apart(list({(document.tenant, document.doc_id): document for document in bank}.values()), principal)
+    seen = []
+    for delivery in (open_, closed + open_, open_ + closed):
+        index = Index(tenant="wholesale", embedder=ReadsItsNeighbours())
+        index.add_many(delivery)
+        seen.append(observed(index, principal, query, []))
+        index.rebuild(ReadsItsNeighbours())
+        seen[-1]["rebuilt"] = observed(index, principal, query, [])
+    assert seen[1] == seen[0] and seen[2] == seen[0]
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.lists(documents(), min_size=1, max_size=10), principals, queries, st.randoms(use_true_random=False))
 def test_the_order_of_insertion_cannot_be_observed(bank, principal, query, random):

@@ -481,6 +481,8 @@ WRONG_WORLD = [
     ("version = 2", "version = 0", "job[6].version must be at least 1, got 0"),
     ("version = 2", "version = 1", "job[6].name repeats 'pol-hold-release@v1'"),
     ("updated_tick = 12", "updated_tick = -1", "job[1].updated_tick must be at least 0, got -1"),
+    ("[[job]]", '[[job]]\nname = "again"\ndoc_id = "prize"\nsource = "prize.md"\nuploader = "hr"\nsource_readers = ["hr"]\n[[job]]',
+     "job[3].source_readers must be the same in every job of 'prize.md', got None after ('hr',)"),
     ('acl = ["heads"]', "acl = []", "acl must name at least one group"),
     ('acl = ["heads"]', 'acl = "heads"', "acl must be a list of names, got 'heads'"),
     ('must_lose = ["acme-counterparty"]', 'must_lose = ["acme"]', "trap[1] names 'acme', and no job makes such a page"),
