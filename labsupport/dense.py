@@ -25,7 +25,8 @@ def scores(shelves: OpenShelves, vector: np.ndarray, *, among: np.ndarray | None
         inside = None if borders is None else among[borders[number]:borders[number + 1]] - offset
         vectors = shelf.vectors if inside is None else shelf.vectors[inside]
         read += len(vectors)
-        near = vectors @ vector
+        with np.errstate(invalid="ignore"):  # all numbers are finite; a library may raise the flag over lanes that it pads
+            near = vectors @ vector
         keep = near > -slack
         if limit is not None and keep.sum() > limit:
             keep &= near >= np.partition(near, len(near) - limit)[len(near) - limit] - slack

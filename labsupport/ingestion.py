@@ -89,10 +89,18 @@ def ingest(engine: Index, job: IngestJob, *, fetch: Callable[..., str], scope: C
     scope.check(job.doc_id)
     try:
         text = fetch(job.source, uploader=job.uploader)
-    except PermissionError as refusal:
+    except Exception as refusal:
+        if not _forbids(refusal):
+            raise
         raise FetchForbidden(f"{job.uploader!r} may not read {job.source!r}; nothing of {job.doc_id!r} was stored") from refusal
     if not isinstance(text, str):
         raise TypeError(f"fetch of {job.source!r} must return text, got {type(text).__name__}")
     if is_blank(text):  # a byte-order mark alone is no page: it would take the live one's place and answer nothing
         raise FetchForbidden(f"{job.source!r} answered {job.uploader!r} with an empty body; nothing of {job.doc_id!r} was stored")
     return engine.store(job.document(text), label_tick=job.label_tick)
+
+
+def _forbids(error: Exception) -> bool:
+    """Does this error say that the uploader may not read the source? A `PermissionError`, or a web client's 401 or 403."""
+    status = getattr(error, "code", None) or getattr(getattr(error, "response", None), "status_code", None)
+    return isinstance(error, PermissionError) or status in (401, 403)

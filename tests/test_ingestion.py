@@ -6,6 +6,7 @@ What goes wrong here is the operator's to know. Whoever asks notices nothing.
 from __future__ import annotations
 
 import itertools
+from urllib.error import HTTPError
 
 import pytest
 from histories import ACLS, EMPLOYEE, MANAGER, SCOPE, TEXTS, fetch, job, readable, run, seen
@@ -205,6 +206,14 @@ def nothing_to_see(source, *, uploader):
     return "\ufeff\u200b\0"
 
 
+def forbidden_by_the_web(source, *, uploader):
+    raise HTTPError(f"file:{source}", 403, "Forbidden", {}, None)
+
+
+def gone_from_the_web(source, *, uploader):
+    raise HTTPError(f"file:{source}", 410, "Gone", {}, None)
+
+
 def half_a_source(source, *, uploader):
     read = TEXTS[2][:20]
     raise ConnectionResetError(f"after {len(read)} characters")
@@ -220,6 +229,8 @@ def nothing_there(source, *, uploader):
 
 @pytest.mark.parametrize(("broken", "error", "message"), [
     (forbidden, FetchForbidden, "'operator' may not read '2'; nothing of 'a' was stored"),
+    (forbidden_by_the_web, FetchForbidden, "'operator' may not read '2'; nothing of 'a' was stored"),
+    (gone_from_the_web, HTTPError, "Gone"),
     (bodiless, FetchForbidden, "'2' answered 'operator' with an empty body; nothing of 'a' was stored"),
     (nothing_to_see, FetchForbidden, "'2' answered 'operator' with an empty body; nothing of 'a' was stored"),
     (half_a_source, ConnectionResetError, "after 20 characters"),
