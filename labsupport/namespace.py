@@ -89,7 +89,12 @@ class Namespace:
 
     def open_labels(self, principal: Principal) -> list[AccessLabel]:
         """The labels that this principal may read, in label order, emptied ones too."""
-        return sorted((label for label in self.generations if can_read(principal, label)), key=lambda label: label.sort_key)
+        return [label for label in self.labels if can_read(principal, label)]
+
+    @cached_property
+    def labels(self) -> list[AccessLabel]:
+        """The operator's: every label that was ever used here, in label order."""
+        return sorted(self.generations, key=lambda label: label.sort_key)
 
     def chunk(self, label: AccessLabel, chunk_id: str) -> Chunk:
         shelf = self.shelves[label]
