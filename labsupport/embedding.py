@@ -44,12 +44,13 @@ class HashEmbedder:
         """The vectors of texts that are cut already: `words` runs through all texts and numbers into `vocabulary`."""
         # Cells are not kept between calls: a cache would remember the words of past questions.
         cells = np.fromiter(map(self._cell, vocabulary), np.int64, len(vocabulary))
-        width = 2 * self.dimensions
-        counts = np.bincount(np.repeat(np.arange(len(lengths)) * width, lengths) + cells[words], minlength=len(lengths) * width)
-        counts = counts.reshape(len(lengths), 2, self.dimensions)
-        signed = (counts[:, 0] - counts[:, 1]).astype(np.float64)  # whole numbers: exact in any order
-        norms = np.sqrt((signed * signed).sum(axis=1, keepdims=True))
-        return np.divide(signed, norms, out=np.zeros_like(signed), where=norms > 0).astype(np.float32)
+        sign, slot = np.where(cells < self.dimensions, 1.0, -1.0), cells % self.dimensions
+        place = np.repeat(np.arange(len(lengths)) * self.dimensions, lengths) + slot[words]
+        signed = np.bincount(place, sign[words], minlength=len(lengths) * self.dimensions)
+        signed = signed.astype(np.float64, copy=False).reshape(len(lengths), self.dimensions)  # where no text has a word
+        norms = np.sqrt(np.einsum("ij,ij->i", signed, signed))[:, None]  # sums of whole numbers: exact in any order
+        signed /= np.where(norms > 0, norms, 1)
+        return signed.astype(np.float32)
 
     def _cell(self, word: str) -> int:
         """The word's slot, moved up by `dimensions` where its sign is minus."""

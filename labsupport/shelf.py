@@ -107,11 +107,13 @@ class Shelf:
         lengths, ticks, vectors = self.lengths[keep], self.ticks[keep], self.vectors[keep]
 
         if batch is not None:
-            used, word = np.unique(batch.words, return_inverse=True)
-            used = [batch.vocabulary[place] for place in used.tolist()]
-            unseen = [name for name in used if name not in terms]
+            used = np.flatnonzero(np.bincount(batch.words, minlength=len(batch.vocabulary)))
+            names = [batch.vocabulary[place] for place in used.tolist()]
+            unseen = [name for name in names if name not in terms]
             terms.update(zip(unseen, range(len(terms), len(terms) + len(unseen))))
-            term = np.fromiter(map(terms.__getitem__, used), np.int64, len(used))[word]
+            term_of = np.zeros(len(batch.vocabulary), np.int64)
+            term_of[used] = np.fromiter(map(terms.__getitem__, names), np.int64, len(names))
+            term = term_of[batch.words]
             row = np.repeat(np.arange(len(batch.chunks)), batch.lengths)
             pair, count = np.unique(term * len(batch.chunks) + row, return_counts=True)
             term, row = np.divmod(pair, len(batch.chunks))
