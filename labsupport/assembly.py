@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from labsupport.entitlement import can_read
 from labsupport.errors import BudgetTooSmall, RetrievalError
-from labsupport.model import Chunk, Hit, Principal
+from labsupport.model import Chunk, Hit, Principal, whole_number
 from labsupport.tokens import estimate_tokens
 
 SEGMENTS = ("instructions", "tool_schemas", "policy", "memory", "retrieved", "question")
@@ -90,7 +90,8 @@ def assemble_context(
     Raises `BudgetTooSmall` where the segments that are never dropped do not fit, `UnreadableChunk`, `TypeError`,
     `ValueError`. Time is linear in what is handed over. Built in notebook 08.
     """
-    budget, reserve = _whole("budget_tokens", budget_tokens), _whole("reserve_tokens", reserve_tokens)
+    budget = whole_number("budget_tokens", budget_tokens, least=0)
+    reserve = whole_number("reserve_tokens", reserve_tokens, least=0)
     hits = _distinct(retrieved)
     _ask_again(principal, hits)
     bodies = {
@@ -159,12 +160,6 @@ def _ask_again(principal: Principal | None, hits: list[Hit]) -> None:
         raise UnreadableChunk(
             f"retrieved must hold only what principal {principal.user_id!r} may read, and nothing was assembled: "
             "hand over the hits of this principal's own retrieval")
-
-
-def _whole(what: str, value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise ValueError(f"{what} must be a whole number from 0, got {value!r}")
-    return value
 
 
 def _text(what: str, value: object) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from labsupport.assembly import SEGMENTS
 from labsupport.guardrails import check_query
-from labsupport.model import AccessLabel, Principal
+from labsupport.model import AccessLabel, Principal, whole_number
 from labsupport.retriever import AuditRecord, AuthorizedRetriever, RetrievalPolicy, RetrievalResult
 from labsupport.tokens import estimate_tokens
 
@@ -59,8 +59,7 @@ class ResultCache:
     """
 
     def __init__(self, retriever: AuthorizedRetriever, *, max_entries: int = 128):
-        if isinstance(max_entries, bool) or not isinstance(max_entries, int) or max_entries < 1:
-            raise ValueError(f"max_entries must be a whole number from 1, got {max_entries!r}")
+        whole_number("max_entries", max_entries)
         if not hasattr(retriever.engine, "open_labels"):
             kind = type(retriever.engine).__name__
             raise TypeError(f"a cache needs an engine that tells the generations of its shelves (open_labels), got {kind}")
@@ -197,8 +196,7 @@ class PrefixCache:
     """
 
     def __init__(self, prices: PromptPrices = LAB_PRICES, *, prompts_held: int = 1):
-        if isinstance(prompts_held, bool) or not isinstance(prompts_held, int) or prompts_held < 1:
-            raise ValueError(f"prompts_held must be a whole number from 1, got {prompts_held!r}")
+        whole_number("prompts_held", prompts_held)
         self.prices = prices
         self.prompts_held = prompts_held
         self._sent: dict[Principal, deque[str]] = {}

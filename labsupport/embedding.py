@@ -10,6 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from labsupport.errors import EmbeddingFailed
+from labsupport.model import whole_number
 from labsupport.tokens import numbered, tokenize
 
 
@@ -32,9 +33,7 @@ class HashEmbedder:
     knows_meaning = False
 
     def __init__(self, dimensions: int = 96):
-        if isinstance(dimensions, bool) or not isinstance(dimensions, int) or dimensions < 1:
-            raise ValueError(f"dimensions must be a whole number from 1, got {dimensions!r}")
-        self.dimensions = dimensions
+        self.dimensions = whole_number("dimensions", dimensions)
         self.name = f"hash-blake2b-{dimensions}"
 
     def __call__(self, texts: Sequence[str]) -> np.ndarray:

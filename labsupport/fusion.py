@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from fractions import Fraction
 
-from labsupport.model import Chunk, Hit
+from labsupport.model import Chunk, Hit, whole_number
 
 RRF_K = 60
 """The constant of the formula in the paper that named it. Nobody retunes it on three documents."""
@@ -24,9 +24,9 @@ def reciprocal_rank_fusion(rankings: Sequence[Sequence[Hit | Chunk | str]], *, k
     are negative, not finite, or not one for each ranking; `TypeError` for what is no hit, chunk or id, for one id both bare
     and as a chunk, and for a ranking that is a set (it has no order) or a bare string. Notebook 03.
     """
-    _whole("k", k)
+    whole_number("k", k)
     if limit is not None:
-        _whole("limit", limit)
+        whole_number("limit", limit)
     rankings = [_in_order(ranking) for ranking in rankings]
     weights = [1] * len(rankings) if weights is None else list(weights)
     if len(weights) != len(rankings):
@@ -74,8 +74,3 @@ def _as_hit(item: Hit | Chunk | str) -> Hit:
     if isinstance(item, (Chunk, str)):
         return Hit(item, 0.0)
     raise TypeError(f"a ranking holds hits, chunks or chunk ids, got {item!r}")
-
-
-def _whole(what: str, value: object) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise ValueError(f"{what} must be a whole number from 1, got {value!r}")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from labsupport.model import EVERYONE, AccessLabel, Chunk
+from labsupport.model import EVERYONE, AccessLabel, Chunk, whole_number
 
 TOPICS = 40
 """How many topics a corpus has. Access by topic opens whole topics, so its share comes in steps of 1/40."""
@@ -41,8 +41,7 @@ def generate(
     """
     knobs = (("size", size, 1), ("mean_words", mean_words, 5), ("vocabulary", vocabulary, TOPICS), ("queries", queries, 0))
     for name, value, least in knobs:
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise ValueError(f"{name} must be a whole number from {least}, got {value!r}")
+        whole_number(name, value, least=least)
     if not 0 <= visible <= 1:
         raise ValueError(f"visible must be between 0 and 1, got {visible!r}")
     blocks = [_block(seed, start // BLOCK, min(BLOCK, size - start), mean_words, vocabulary) for start in range(0, size, BLOCK)]

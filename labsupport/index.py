@@ -18,7 +18,7 @@ from labsupport.embedding import Embedder, HashEmbedder, as_embedder, embed, has
 from labsupport.errors import EmbeddingMismatch, RetrievalError
 from labsupport.fusion import reciprocal_rank_fusion
 from labsupport.guardrails import check_query
-from labsupport.model import AccessLabel, Chunk, Document, Hit, Principal
+from labsupport.model import AccessLabel, Chunk, Document, Hit, Principal, whole_number
 from labsupport.namespace import Namespace, OpenShelves
 from labsupport.shelf import Batch
 from labsupport.tokens import ranked_text, tokenize
@@ -92,11 +92,7 @@ class Index:
         by_tenant: dict[str, list[Offer]] = {}
         for tenant, offer in offers:
             by_tenant.setdefault(tenant, []).append(offer)
-        refusals: list[RetrievalError] = []
-        swapped = {tenant: self._swapped(tenant, batch, refusals) for tenant, batch in by_tenant.items()}
-        self._publish(swapped)
-        if refusals:
-            raise refusals[0]
+        self._deliver(by_tenant)
 
     def ingest(self, doc_id: str, version: int, text: str, acl: Collection[str]) -> list[Chunk]:
         """The handbook's short form of `add`: a document of the index's own tenant, internal, without a barrier."""
@@ -105,11 +101,8 @@ class Index:
     def store(self, document: Document, *, label_tick: int) -> list[Chunk]:
         """`add` for an ingestion job, whose label has a tick of its own: a higher one moves the document to another shelf at
         once, an equal one is a no-op, a lower one is refused (`StaleLabel`). Built in notebook 06."""
-        refusals: list[RetrievalError] = []
         offer = Offer.of(document.doc_id, document.version, document.label, label_tick, chunk_document(document), document.text)
-        self._publish({document.tenant: self._swapped(document.tenant, [offer], refusals)})
-        if refusals:
-            raise refusals[0]
+        self._deliver({document.tenant: [offer]})
         return self._namespaces[document.tenant].chunks_of(document.doc_id)
 
     def upsert(self, *, chunk_id: str, doc_id: str, text: str, acl: Collection[str], version: int, tenant: str | None = None,
@@ -215,12 +208,13 @@ class Index:
         index = self.snapshot()  # a rebuild between two of these lines would put one model's question beside another's vectors
         shelves = index._open(principal, limit)
         index._refuse_mixed()
-        if not index.tokenizer(query):
+        words = index.tokenizer(query)
+        if not words:
             return Ranking()  # nothing was asked: a model would still find something near it
         vector = embed(index.embedder, [query])[0]
         among, read = None, 0
         if not collisions and not index.embedder.knows_meaning:
-            among, _, read = bm25.scores(shelves, index.tokenizer(query), k1=index.k1, b=index.b)
+            among, _, read = bm25.scores(shelves, words, k1=index.k1, b=index.b)
         fresh = shelves.fresh(stale_before)
         if fresh is not None:
             among = np.flatnonzero(fresh) if among is None else among[fresh[among]]
@@ -236,8 +230,7 @@ class Index:
         never taken for something else. Notebook 06 shows it once; `AuthorizedRetriever.retrieve` is the way in.
         """
         check_query(text)
-        if isinstance(k, bool) or not isinstance(k, int) or k < 1:
-            raise ValueError(f"k must be a whole number from 1, got {k!r}")
+        whole_number("k", k)
         principal = Principal("session", self.tenant, groups=groups)
         instant = self.snapshot()  # both rankings read one instant: never an old version on one and a new one on the other
         lexical = instant.lexical(text, principal=principal, limit=None)
@@ -300,8 +293,8 @@ class Index:
         return self._namespaces.get(tenant) or Namespace(tenant, self.embedder.dimensions)
 
     def _open(self, principal: Principal, limit: int | None = None) -> OpenShelves:
-        if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):
-            raise ValueError(f"limit must be a whole number from 1, got {limit!r}")
+        if limit is not None:
+            whole_number("limit", limit)
         return self._namespace(_principal(principal).tenant).open(principal)
 
     def _model(self) -> tuple[str, int]:
@@ -336,6 +329,13 @@ class Index:
             return rows
 
         return Batch.of(chunks, map(self.tokenizer, texts), vectors)
+
+    def _deliver(self, offers: Mapping[str, Sequence[Offer]]) -> None:
+        """Store what may be stored, of all tenants at one instant, then raise the first refusal."""
+        refusals: list[RetrievalError] = []
+        self._publish({tenant: self._swapped(tenant, batch, refusals) for tenant, batch in offers.items()})
+        if refusals:
+            raise refusals[0]
 
     def _swapped(self, tenant: str, offers: Sequence[Offer], refusals: list[RetrievalError]) -> Namespace:
         """The namespace after these offers, all at one instant. Offers that are refused add to `refusals`."""

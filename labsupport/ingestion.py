@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from labsupport.errors import FetchForbidden, OutOfScope
 from labsupport.guardrails import is_blank
 from labsupport.index import Index
-from labsupport.model import Chunk, Document
+from labsupport.model import Chunk, Document, whole_number
 
 
 @dataclass(frozen=True)
@@ -67,8 +67,7 @@ class IngestJob:
             value = getattr(self, name)
             if not isinstance(value, str) or not value.strip():
                 raise ValueError(f"{name} must be non-blank text, got {value!r}")
-        if isinstance(self.label_tick, bool) or not isinstance(self.label_tick, int) or self.label_tick < 0:
-            raise ValueError(f"label_tick must be a whole number from 0, got {self.label_tick!r}")
+        whole_number("label_tick", self.label_tick, least=0)
         object.__setattr__(self, "acl", self.document("").acl)
 
     def document(self, text: str) -> Document:

@@ -35,6 +35,13 @@ def _classification(what: str, value: object) -> str:
     return value
 
 
+def whole_number(what: str, value: object, *, least: int = 1) -> int:
+    """A count, a limit, a size: a whole number from `least`, or `ValueError` that names it. True is no number."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise ValueError(f"{what} must be a whole number from {least}, got {value!r}")
+    return value
+
+
 def _whole(what: str, value: object, *, least: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
         raise ValueError(f"{what} must be a whole number from {least}, got {value!r}")

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from labsupport.model import Chunk, Hit
+from labsupport.model import Chunk, Hit, whole_number
 from labsupport.tokens import ranked_text, tokenize
 
 Reranker = Callable[[str, Chunk], float]
@@ -38,8 +38,7 @@ def rerank(query: str, candidates: Sequence[Hit], *, reranker: Reranker = lexica
     and never over the index. Raises `ValueError` for a limit below 1, a floor that is no number or a score that is not
     finite. Notebook 10.
     """
-    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
-        raise ValueError(f"limit must be a whole number from 1, got {limit!r}")
+    whole_number("limit", limit)
     if not isinstance(min_score, (int, float)) or math.isnan(min_score):
         raise ValueError(f"min_score must be a number, got {min_score!r}")
     scored = []
